@@ -12,13 +12,13 @@ import (
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/scenario/document"
+	"github.com/toolsandbox/toolsandbox/scenario/form"
 )
 
 const (
 	// defaultMaxMessages is the default of max_messages.
 	defaultMaxMessages = 30
-	// allTools selects all tools.
-	allTools = "all"
 	// endTool ends the conversation. Only the user has it.
 	endTool = "end_conversation"
 	// endCallID is the id of the last call of a user script.
@@ -37,18 +37,18 @@ type builder struct {
 	// unlisted is the number of the agent's first tools that are unlisted but called by the oracle.
 	unlisted int
 	// sources maps paths of the canonical form, as in Problem.Path, to values.
-	sources map[string]*value
+	sources map[string]*document.Value
 }
 
 // recordSource records the source of a part of the canonical form.
-func (b *builder) recordSource(path string, v *value) {
+func (b *builder) recordSource(path string, v *document.Value) {
 	if v != nil {
 		b.sources[path] = v
 	}
 }
 
 // sourceOf returns the source of the part at a path, or of the nearest part that contains it.
-func (b *builder) sourceOf(path string, whole *value) *value {
+func (b *builder) sourceOf(path string, whole *document.Value) *document.Value {
 	for path != "" {
 		if v, ok := b.sources[path]; ok {
 			return v
@@ -60,15 +60,15 @@ func (b *builder) sourceOf(path string, whole *value) *value {
 
 // report records the problems of the built scenario, except those that follow from mistakes found
 // while building it.
-func (b *builder) report(problems []Problem, doc *value, reported Errors) {
+func (b *builder) report(problems []Problem, doc *document.Value, reported document.Errors) {
 	for _, problem := range problems {
 		aboutWorld := strings.HasPrefix(problem.Path, "setup.tables") || strings.HasPrefix(problem.Path, "setup.clock")
 		at := b.sourceOf(problem.Path, doc)
-		follows := b.worldBroken && aboutWorld || b.isUnlistedTool(problem.Path) || slices.ContainsFunc(reported, func(e *Error) bool {
-			return isWithin(e.Field, at.path) || e.Field != "" && isWithin(at.path, e.Field)
+		follows := b.worldBroken && aboutWorld || b.isUnlistedTool(problem.Path) || slices.ContainsFunc(reported, func(e *document.Error) bool {
+			return isWithin(e.Field, at.Path) || e.Field != "" && isWithin(at.Path, e.Field)
 		})
 		if !follows {
-			b.fail(at, "%s", problem.Reason)
+			b.Fail(at, "%s", problem.Reason)
 		}
 	}
 }
@@ -88,119 +88,119 @@ func isWithin(path, parent string) bool {
 }
 
 // scenario builds the scenario under a name, nil if it is not a mapping.
-func (b *builder) scenario(f field) *scenariov1.Scenario {
-	isField := func(inner field) bool { return scenarioForm().has(inner.key) }
-	if scenarioForm().has(f.key) && !slices.ContainsFunc(f.value.fields, isField) {
-		b.fail(f.position, "is a field of a scenario, and stands under the name of one, indented by two spaces")
+func (b *builder) scenario(f document.Field) *scenariov1.Scenario {
+	isField := func(inner document.Field) bool { return form.Scenario().Has(inner.Key) }
+	if form.Scenario().Has(f.Key) && !slices.ContainsFunc(f.Value.Fields, isField) {
+		b.Fail(f.Position, "is a field of a scenario, and stands under the name of one, indented by two spaces")
 		return nil
 	}
-	v := b.object(f.value, scenarioForm())
+	v := b.object(f.Value, form.Scenario())
 	if v == nil {
 		return nil
 	}
 	start := b.start(v)
 	b.resolveTimes(v, start.clock)
 	b.resolveNames(v, start)
-	oracle := b.script(v.get("oracle"), oracleTurnForm(), "setup.oracle_script")
+	oracle := b.script(v.Get("oracle"), form.OracleTurn(), "setup.oracle_script")
 	tools := b.tools(v, oracle)
 	messages, user := b.messages(v, tools.GetUser())
 	setup := &setupv1.Setup{
-		Name:         f.key,
-		Categories:   b.texts(v.get("categories")),
+		Name:         f.Key,
+		Categories:   b.Texts(v.Get("categories")),
 		MaxMessages:  defaultMaxMessages,
 		Tools:        tools,
 		Messages:     messages,
 		OracleScript: oracle,
-		Recordings:   b.recordings(v.get("recordings")),
+		Recordings:   b.recordings(v.Get("recordings")),
 	}
-	if limit := v.get("max_messages"); limit != nil {
-		setup.MaxMessages = int32(b.integer(limit, 1, messageLimit))
+	if limit := v.Get("max_messages"); limit != nil {
+		setup.MaxMessages = int32(b.Integer(limit, 1, messageLimit))
 	}
-	if seed := v.get("seed"); seed != nil {
-		setup.Seed = b.integer(seed, -1<<53, 1<<53)
+	if seed := v.Get("seed"); seed != nil {
+		setup.Seed = b.Integer(seed, -1<<53, 1<<53)
 	}
 	setup.Clock, setup.Tables = start.clock, start.versions()
-	if user := v.get("user"); user != nil && user.shape == shapeMapping {
-		setup.UserScript = b.script(b.singletonList(user.get("script"), "say"), turnForm(), "setup.user_script")
+	if user := v.Get("user"); user != nil && user.Shape == document.ShapeMapping {
+		setup.UserScript = b.script(b.Singleton(user.Get("script"), "say"), form.Turn(), "setup.user_script")
 	}
 	setup.UserScript = endScript(setup.GetUserScript())
 	for i := range setup.GetCategories() {
-		b.recordSource("setup.categories["+strconv.Itoa(i)+"]", v.get("categories").list[i])
+		b.recordSource("setup.categories["+strconv.Itoa(i)+"]", v.Get("categories").List[i])
 	}
 	setup.Categories = append(setup.GetCategories(), solutionCategories(setup)...)
 	setup.Categories = append(setup.GetCategories(), AugmentationCategories(setup.GetTools().GetAugmentations())...)
-	b.recordSource("setup.name", f.position)
+	b.recordSource("setup.name", f.Position)
 	b.recordFieldSources(v)
 	return &scenariov1.Scenario{
-		Setup: setup, Notes: b.text(v.get("notes")), Evaluation: b.evaluation(v, start, setup, user), Proof: b.proof(v),
+		Setup: setup, Notes: b.Text(v.Get("notes")), Evaluation: b.evaluation(v, start, setup, user), Proof: b.proof(v),
 	}
 }
 
 // recordFieldSources records the sources of fields that become a part of the same kind.
-func (b *builder) recordFieldSources(v *value) {
+func (b *builder) recordFieldSources(v *document.Value) {
 	for path, key := range map[string]string{
 		"setup.clock": "clock", "setup.tables": "tables", "setup.categories": "categories",
 		"setup.messages": "messages", "setup.tools": "tools", "setup.user_script": "user",
 		"setup.oracle_script": "oracle", "evaluation.milestones": "milestones", "evaluation.minefields": "minefields",
 		"proof.max_idle_score": "max_idle_score", "proof.orders": "orders",
 	} {
-		b.recordSource(path, v.get(key))
+		b.recordSource(path, v.Get(key))
 	}
 }
 
 // start returns the starting world of the scenario.
-func (b *builder) start(v *value) *startWorld {
+func (b *builder) start(v *document.Value) *startWorld {
 	start := emptyWorld(b.world())
-	if name := v.get("world"); b.checkShape(name, shapeText) {
-		if base, ok := b.worlds[name.text]; ok {
+	if name := v.Get("world"); b.CheckShape(name, document.ShapeText) {
+		if base, ok := b.worlds[name.Text]; ok {
 			start = base.clone()
 			b.worldBroken = base.broken
 		} else {
 			b.worldBroken = true
-			b.fail(name, "there is no worlds/%s.yaml%s", name.text, hint(name.text, slices.Sorted(maps.Keys(b.worlds))))
+			b.Fail(name, "there is no worlds/%s.yaml%s", name.Text, document.Hint(name.Text, slices.Sorted(maps.Keys(b.worlds))))
 		}
 	}
-	b.clock(v.get("clock"), start.clock)
-	b.recomputeWorld(start, v.get("clock"))
+	b.clock(v.Get("clock"), start.clock)
+	b.recomputeWorld(start, v.Get("clock"))
 	b.base = start.versions()
-	b.tables(b.usage, v.get("tables"), start)
+	b.tables(b.usage, v.Get("tables"), start)
 	b.countRows(b.reader, v, start)
 	return start
 }
 
 // tools reads the tools of the agent besides those that the oracle calls, and the user's own tools.
 // The user always has the tool that ends the conversation.
-func (b *builder) tools(v *value, oracle []*worldv1.ScriptTurn) *setupv1.ToolSelection {
-	selection := &setupv1.ToolSelection{Deny: b.texts(v.get("without_tools"))}
-	if extra := v.get("extra_tools"); extra == nil || extra.shape != shapeText || extra.text != allTools {
+func (b *builder) tools(v *document.Value, oracle []*worldv1.ScriptTurn) *setupv1.ToolSelection {
+	selection := &setupv1.ToolSelection{Deny: b.Texts(v.Get("without_tools"))}
+	if extra := v.Get("extra_tools"); extra == nil || extra.Shape != document.ShapeText || extra.Text != form.AllTools {
 		listed := b.extraTools(extra)
 		unlisted := slices.DeleteFunc(calledTools(oracle), func(tool string) bool {
 			return slices.Contains(listed, tool) || slices.Contains(selection.GetDeny(), tool)
 		})
 		selection.Allow, b.unlisted = slices.Concat(unlisted, listed), len(unlisted)
 		for i := range listed {
-			b.recordSource("setup.tools.allow["+strconv.Itoa(len(unlisted)+i)+"]", extra.list[i])
+			b.recordSource("setup.tools.allow["+strconv.Itoa(len(unlisted)+i)+"]", extra.List[i])
 		}
 		if !slices.Contains(selection.GetAllow(), endTool) {
 			selection.Allow = append(selection.GetAllow(), endTool)
 		}
 	}
-	if user := v.get("user"); user != nil && user.shape == shapeMapping {
-		selection.User = b.texts(user.get("tools"))
+	if user := v.Get("user"); user != nil && user.Shape == document.ShapeMapping {
+		selection.User = b.Texts(user.Get("tools"))
 		for i := range selection.GetUser() {
-			b.recordSource("setup.tools.user["+strconv.Itoa(i)+"]", user.get("tools").list[i])
+			b.recordSource("setup.tools.user["+strconv.Itoa(i)+"]", user.Get("tools").List[i])
 		}
 	}
 	for i := range selection.GetDeny() {
-		b.recordSource("setup.tools.deny["+strconv.Itoa(i)+"]", v.get("without_tools").list[i])
+		b.recordSource("setup.tools.deny["+strconv.Itoa(i)+"]", v.Get("without_tools").List[i])
 	}
-	for _, item := range b.items(v.get("augmentations")) {
-		if !b.checkShape(item, shapeText) {
+	for _, item := range b.Items(v.Get("augmentations")) {
+		if !b.CheckShape(item, document.ShapeText) {
 			continue
 		}
-		number := setupv1.Augmentation_value[augmentationPrefix+item.text]
+		number := setupv1.Augmentation_value[form.AugmentationPrefix+item.Text]
 		if number == 0 {
-			b.fail(item, "unknown augmentation %q%s", item.text, hint(item.text, augmentationNames()))
+			b.Fail(item, "unknown augmentation %q%s", item.Text, document.Hint(item.Text, form.Augmentations()))
 			continue
 		}
 		selection.Augmentations = append(selection.Augmentations, setupv1.Augmentation(number))
@@ -209,12 +209,12 @@ func (b *builder) tools(v *value, oracle []*worldv1.ScriptTurn) *setupv1.ToolSel
 }
 
 // extraTools reads the tools besides those that the oracle calls.
-func (b *builder) extraTools(v *value) []string {
-	if v != nil && v.shape == shapeText {
-		b.fail(v, "is %q, expected %s or a list of tools", truncate(v.text), allTools)
+func (b *builder) extraTools(v *document.Value) []string {
+	if v != nil && v.Shape == document.ShapeText {
+		b.Fail(v, "is %q, expected %s or a list of tools", document.Truncate(v.Text), form.AllTools)
 		return nil
 	}
-	return b.texts(v)
+	return b.Texts(v)
 }
 
 // calledTools returns the tools that a script calls, in the order of their first calls.
@@ -229,10 +229,10 @@ func calledTools(script []*worldv1.ScriptTurn) []string {
 }
 
 // recordings reads recorded answers of external services.
-func (b *builder) recordings(v *value) []*setupv1.RecordedAnswer {
+func (b *builder) recordings(v *document.Value) []*setupv1.RecordedAnswer {
 	var out []*setupv1.RecordedAnswer
-	for _, item := range b.items(v) {
-		if item.shape == shapeMapping && item.get("file") != nil {
+	for _, item := range b.Items(v) {
+		if item.Shape == document.ShapeMapping && item.Get("file") != nil {
 			out = append(out, b.sharedRecordings(item)...)
 		} else if answer := b.recording(item); answer != nil {
 			out = append(out, answer)
@@ -242,29 +242,29 @@ func (b *builder) recordings(v *value) []*setupv1.RecordedAnswer {
 }
 
 // sharedRecordings returns the answers in a file of recordings/.
-func (b *builder) sharedRecordings(v *value) []*setupv1.RecordedAnswer {
-	name := b.object(v, sharedRecordingForm()).get("file")
-	if !b.checkShape(name, shapeText) {
+func (b *builder) sharedRecordings(v *document.Value) []*setupv1.RecordedAnswer {
+	name := b.object(v, form.SharedRecording()).Get("file")
+	if !b.CheckShape(name, document.ShapeText) {
 		return nil
 	}
-	answers, ok := b.recorded[name.text]
+	answers, ok := b.recorded[name.Text]
 	if !ok {
-		b.fail(name, "there is no recordings/%s.yaml%s", name.text, hint(name.text, slices.Sorted(maps.Keys(b.recorded))))
+		b.Fail(name, "there is no recordings/%s.yaml%s", name.Text, document.Hint(name.Text, slices.Sorted(maps.Keys(b.recorded))))
 	}
 	return answers
 }
 
 // recording reads one answer, nil if it is not a mapping.
-func (r *reader) recording(v *value) *setupv1.RecordedAnswer {
-	if r.object(v, recordingForm()) == nil {
+func (r *reader) recording(v *document.Value) *setupv1.RecordedAnswer {
+	if r.object(v, form.Recording()) == nil {
 		return nil
 	}
-	answer := &setupv1.RecordedAnswer{Url: r.text(v.get("url"))}
-	if params := v.get("params"); r.checkShape(params, shapeMapping) {
-		answer.ParamsJson = jsonText(params)
+	answer := &setupv1.RecordedAnswer{Url: r.Text(v.Get("url"))}
+	if params := v.Get("params"); r.CheckShape(params, document.ShapeMapping) {
+		answer.ParamsJson = document.JSON(params)
 	}
-	if response := v.get("response"); response != nil {
-		answer.ResponseJson = jsonText(response)
+	if response := v.Get("response"); response != nil {
+		answer.ResponseJson = document.JSON(response)
 	}
 	return answer
 }
@@ -282,11 +282,11 @@ func endTurn() *worldv1.ScriptTurn {
 }
 
 // evaluation reads both graphs.
-func (b *builder) evaluation(v *value, start *startWorld, setup *setupv1.Setup, user *evaluationv1.User) *evaluationv1.Evaluation {
+func (b *builder) evaluation(v *document.Value, start *startWorld, setup *setupv1.Setup, user *evaluationv1.User) *evaluationv1.Evaluation {
 	evaluation := &evaluationv1.Evaluation{
 		User:       user,
-		Milestones: b.graph(b.milestones(v), v.get("guardrails"), milestonesPath, start),
-		Minefields: b.graph(b.nodeEntries(v.get("minefields")), v.get("guardrails"), minefieldsPath, start),
+		Milestones: b.graph(b.milestones(v), v.Get("guardrails"), milestonesPath, start),
+		Minefields: b.graph(b.nodeEntries(v.Get("minefields")), v.Get("guardrails"), minefieldsPath, start),
 	}
 	addFinalGuardrails(b.world(), evaluation.GetMilestones(), slices.Concat(setup.GetOracleScript(), setup.GetUserScript(), userToolCalls(setup.GetTools())))
 	return evaluation

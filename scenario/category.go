@@ -6,6 +6,7 @@ import (
 
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/scenario/form"
 )
 
 // These categories follow from a scenario's augmentations.
@@ -57,15 +58,6 @@ func solutionCategories(setup *setupv1.Setup) []string {
 // allCategories is the row of a summary for all rollouts.
 const allCategories = "ALL_CATEGORIES"
 
-// AuthorCategories returns the categories for authors in the usual order. The caller owns the
-// result.
-func AuthorCategories() []string {
-	return []string{
-		"STATE_DEPENDENCY", "CANONICALIZATION", "SINGLE_TOOL_CALL", "MULTIPLE_TOOL_CALL", "SINGLE_USER_TURN",
-		"MULTIPLE_USER_TURN", "INSUFFICIENT_INFORMATION", "COREFERENCE", "DISAMBIGUATION",
-	}
-}
-
 // AugmentationCategories returns the categories of augmentations: the level of distraction, then
 // the scramblings in the given order. The default level is NO_DISTRACTION_TOOLS.
 func AugmentationCategories(augmentations []setupv1.Augmentation) []string {
@@ -84,27 +76,14 @@ func AugmentationCategories(augmentations []setupv1.Augmentation) []string {
 	return append([]string{level}, scrambled...)
 }
 
-const augmentationPrefix = "AUGMENTATION_"
-
 func augmentationText(a setupv1.Augmentation) string {
-	return strings.TrimPrefix(a.String(), augmentationPrefix)
-}
-
-func augmentationNames() []string {
-	var names []string
-	for number, name := range setupv1.Augmentation_name {
-		if number != 0 {
-			names = append(names, strings.TrimPrefix(name, augmentationPrefix))
-		}
-	}
-	slices.Sort(names)
-	return names
+	return strings.TrimPrefix(a.String(), form.AugmentationPrefix)
 }
 
 // knownCategories returns all categories of canonical scenarios.
 func knownCategories() []string {
-	known := append(AuthorCategories(), noDistractionTools, allToolsAvailable)
-	for _, name := range augmentationNames() {
+	known := append(form.Categories(), noDistractionTools, allToolsAvailable)
+	for _, name := range form.Augmentations() {
 		if name != "ALL_TOOLS" {
 			known = append(known, name)
 		}

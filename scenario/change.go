@@ -3,54 +3,41 @@ package scenario
 import (
 	"slices"
 
-	"github.com/toolsandbox/toolsandbox/internal/world"
+	"github.com/toolsandbox/toolsandbox/scenario/document"
+	"github.com/toolsandbox/toolsandbox/scenario/form"
 )
-
-// changeMeasures are the measures that can be keys of a constraint, with the compared table and
-// rows. All but the first compare with an earlier version.
-var changeMeasures = []string{"snapshot", "addition", "update", "removal"}
-
-// wantedTableForm is a table with the expected rows of a constraint.
-func wantedTableForm(schema *world.Schema) form {
-	f := form{exactlyOne: true}
-	for _, table := range schema.StoredTables() {
-		name := world.AuthorName(table.Name)
-		f.fields = append(f.fields, formField{name, rowPrefix + name + "|[" + rowPrefix + name + "]", "The wanted row or rows.", false})
-	}
-	return f
-}
 
 // expandChange expands a constraint with a measure as a key: update: {contact: row} becomes table,
 // measure, expect and, by default, start as the reference.
-func (r *reader) expandChange(v *value) {
-	at := slices.IndexFunc(v.fields, func(f field) bool { return slices.Contains(changeMeasures, f.key) })
+func (r *reader) expandChange(v *document.Value) {
+	at := slices.IndexFunc(v.Fields, func(f document.Field) bool { return slices.Contains(form.ChangeMeasures(), f.Key) })
 	if at < 0 {
 		return
 	}
-	written := v.fields[at]
-	for _, f := range v.fields {
-		if f.key != written.key && slices.Contains(append([]string{"call", "says", "table", "measure", "expect"}, changeMeasures...), f.key) {
-			r.fail(f.position, "cannot stand beside %s; write two constraints", written.key)
+	written := v.Fields[at]
+	for _, f := range v.Fields {
+		if f.Key != written.Key && slices.Contains(append([]string{"call", "says", "table", "measure", "expect"}, form.ChangeMeasures()...), f.Key) {
+			r.Fail(f.Position, "cannot stand beside %s; write two constraints", written.Key)
 			return
 		}
 	}
-	if r.object(written.value, wantedTableForm(r.world())) == nil || len(written.value.fields) != 1 {
+	if r.object(written.Value, form.WantedTable(r.world())) == nil || len(written.Value.Fields) != 1 {
 		return
 	}
-	table, measure := written.value.fields[0], *written.position
-	measure.shape, measure.text = shapeText, written.key
-	name := *table.position
-	name.shape, name.text = shapeText, table.key
-	v.fields = slices.Concat(v.fields[:at:at], v.fields[at+1:], []field{
-		{key: "table", position: table.position, value: &name}, {key: "expect", position: table.position, value: table.value},
+	table, measure := written.Value.Fields[0], *written.Position
+	measure.Shape, measure.Text = document.ShapeText, written.Key
+	name := *table.Position
+	name.Shape, name.Text = document.ShapeText, table.Key
+	v.Fields = slices.Concat(v.Fields[:at:at], v.Fields[at+1:], []document.Field{
+		{Key: "table", Position: table.Position, Value: &name}, {Key: "expect", Position: table.Position, Value: table.Value},
 	})
-	if written.key == changeMeasures[0] {
+	if written.Key == form.ChangeMeasures()[0] {
 		return
 	}
-	v.fields = append(v.fields, field{key: "measure", position: written.position, value: &measure})
-	if v.get("reference") == nil {
-		start := *written.position
-		start.shape, start.text = shapeText, startReference
-		v.fields = append(v.fields, field{key: "reference", position: written.position, value: &start})
+	v.Fields = append(v.Fields, document.Field{Key: "measure", Position: written.Position, Value: &measure})
+	if v.Get("reference") == nil {
+		start := *written.Position
+		start.Shape, start.Text = document.ShapeText, startReference
+		v.Fields = append(v.Fields, document.Field{Key: "reference", Position: written.Position, Value: &start})
 	}
 }

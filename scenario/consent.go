@@ -16,6 +16,7 @@ import (
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/scenario/document"
 )
 
 // AllowTool is the name of the tool by which the user consents. No scenario lists it. A session has
@@ -181,7 +182,7 @@ func newQuestions(setup *setupv1.Setup, confirm []*setupv1.ConsentTool) *questio
 	for _, entry := range confirm {
 		reply := &worldv1.ScriptTurn{}
 		for _, consent := range neededConsents(setup, entry.GetTool()) {
-			arguments := `{"action": ` + jsonString(entry.GetAction())
+			arguments := `{"action": ` + document.Quote(entry.GetAction())
 			if consent.calls > 1 {
 				arguments += `, "scope": "` + world.ConsentConversation + `"`
 			}
@@ -240,7 +241,7 @@ func identifyingArguments(call *worldv1.ToolCall, exact map[string]bool) string 
 	for _, name := range slices.Sorted(maps.Keys(arguments)) {
 		value := arguments[name]
 		if exact[name] {
-			fields = append(fields, jsonString(name)+": "+string(value))
+			fields = append(fields, document.Quote(name)+": "+string(value))
 		}
 	}
 	if len(fields) == 0 {
@@ -365,7 +366,7 @@ func (c *checker) allowCall(path string, call *worldv1.ToolCall, confirm []*setu
 	}
 	at := slices.Index(actions, consent.Action)
 	if at < 0 {
-		c.fail(path, "nothing is called %q%s", consent.Action, hint(consent.Action, actions))
+		c.fail(path, "nothing is called %q%s", consent.Action, document.Hint(consent.Action, actions))
 		return
 	}
 	c.arguments(path, confirm[at].GetTool(), consent.Arguments, false)

@@ -2,29 +2,13 @@ package scenario
 
 import (
 	"io/fs"
-	"regexp"
 
 	"github.com/toolsandbox/toolsandbox/internal/evaluation"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/scenario/document"
+	"github.com/toolsandbox/toolsandbox/scenario/form"
 )
-
-// declaredPattern matches names of declared tables and columns.
-const declaredPattern = `^[a-z][a-z0-9_]{0,59}$`
-
-var declaredExpression = regexp.MustCompile(declaredPattern)
-
-// cellKinds returns the types of cells in a pack's tables.
-func cellKinds() []world.Kind { return []world.Kind{world.KindText, world.KindNumber, world.KindBool} }
-
-// cellTypes returns the names of cellKinds in files.
-func cellTypes() []string {
-	var types []string
-	for _, kind := range cellKinds() {
-		types = append(types, kind.String())
-	}
-	return types
-}
 
 // LoadSchema returns the tables and categories that a pack declares in schema.yaml and pack.yaml,
 // none without these files. The error is of type Errors.
@@ -42,31 +26,31 @@ func LoadSchema(fsys fs.FS) (tables []*worldv1.TableSchema, categories []string,
 // loadSchema reads the pack's tables. world.Parse decodes them after the reader has found the
 // mistakes with their positions.
 func (l *loader) loadSchema() {
-	l.optional(schemaFile, func(r *reader, data []byte) {
-		doc := r.object(r.only(data, "schema"), schemaForm())
+	l.optional(form.SchemaFile, func(r *reader, data []byte) {
+		doc := r.object(r.Only(data, "schema"), form.Schema())
 		if doc == nil {
 			return
 		}
-		events := doc.get("events")
+		events := doc.Get("events")
 		if events == nil {
-			r.require(doc, "tables")
+			r.Require(doc, "tables")
 		}
-		items := r.items(doc.get("tables"))
+		items := r.Items(doc.Get("tables"))
 		for _, item := range items {
 			r.checkTable(item)
 		}
-		if r.checkShape(events, shapeBool) {
-			if !events.boolean {
-				r.fail(events, "is false; leave it out")
+		if r.CheckShape(events, document.ShapeBool) {
+			if !events.Boolean {
+				r.Fail(events, "is false; leave it out")
 			}
 			items = append(items, events)
 		}
-		if len(r.errors) > 0 {
+		if len(r.Errors) > 0 {
 			return
 		}
 		tables, err := world.Parse(data)
 		if err != nil || len(tables) != len(items) {
-			r.fail(doc, "cannot be decoded: %v", err)
+			r.Fail(doc, "cannot be decoded: %v", err)
 			return
 		}
 		for i, item := range items {
@@ -77,7 +61,7 @@ func (l *loader) loadSchema() {
 
 // declare adds a table, or columns of a built-in table, to the schema if it has no mistake. The
 // phone's own pack restates built-in tables, which adds nothing.
-func (l *loader) declare(r *reader, at *value, table *worldv1.TableSchema) {
+func (l *loader) declare(r *reader, at *document.Value, table *worldv1.TableSchema) {
 	if r.world().IsBuiltin(table.GetName()) {
 		if world.RestatesBuiltin(table) {
 			l.restated = append(l.restated, table)
@@ -85,12 +69,12 @@ func (l *loader) declare(r *reader, at *value, table *worldv1.TableSchema) {
 		}
 		r.checkExtension(at, table.GetName())
 	}
-	if len(r.errors) > 0 {
+	if len(r.Errors) > 0 {
 		return
 	}
 	schema, err := world.NewSchema(append(l.declared, table))
 	if err != nil {
-		r.fail(at, "%v", err)
+		r.Fail(at, "%v", err)
 		return
 	}
 	l.declared, l.schema = append(l.declared, table), schema
@@ -98,84 +82,84 @@ func (l *loader) declare(r *reader, at *value, table *worldv1.TableSchema) {
 
 // checkExtension checks a declaration that adds columns to a built-in table. Worlds have rows of
 // the table without these columns, so each states its default.
-func (r *reader) checkExtension(at *value, table string) {
+func (r *reader) checkExtension(at *document.Value, table string) {
 	builtin, _ := r.world().Table(table)
 	name := world.AuthorName(table)
 	if table == world.Sandbox {
-		r.fail(at, "sandbox holds the messages, which have no other columns")
+		r.Fail(at, "sandbox holds the messages, which have no other columns")
 		return
 	}
-	if description := at.get("description"); description != nil {
-		r.fail(description, "%s is a built-in table, which has a description; remove this one", name)
+	if description := at.Get("description"); description != nil {
+		r.Fail(description, "%s is a built-in table, which has a description; remove this one", name)
 	}
-	columns := r.items(at.get("columns"))
+	columns := r.Items(at.Get("columns"))
 	if len(columns) == 0 {
-		r.fail(at, "%s is a built-in table; expected new columns of it", name)
+		r.Fail(at, "%s is a built-in table; expected new columns of it", name)
 	}
 	for _, column := range columns {
-		if written := column.get("name"); builtin.Column(written.text) >= 0 {
-			r.fail(written, "%s is a built-in table and has a column %s; name only new columns", name, written.text)
-		} else if column.get("default") == nil {
-			r.fail(column, `has no "default", expected a %s or null, which rows of %s without it have`, column.get("type").text, name)
+		if written := column.Get("name"); builtin.Column(written.Text) >= 0 {
+			r.Fail(written, "%s is a built-in table and has a column %s; name only new columns", name, written.Text)
+		} else if column.Get("default") == nil {
+			r.Fail(column, `has no "default", expected a %s or null, which rows of %s without it have`, column.Get("type").Text, name)
 		}
 	}
 }
 
 // checkTable checks a table of schema.yaml by itself.
-func (r *reader) checkTable(v *value) {
-	if v = r.object(v, declaredTableForm()); v == nil {
+func (r *reader) checkTable(v *document.Value) {
+	if v = r.object(v, form.DeclaredTable()); v == nil {
 		return
 	}
-	name := r.declaredName(v.get("name"))
+	name := r.declaredName(v.Get("name"))
 	if world.TableName(name) == world.Consent {
-		r.fail(v, "%s is the table of what the user allows, which comes by itself; give it another name", name)
+		r.Fail(v, "%s is the table of what the user allows, which comes by itself; give it another name", name)
 	}
-	r.text(v.get("description"))
-	for i, item := range r.items(v.get("columns")) {
-		if column := r.object(item, declaredColumnForm()); column != nil {
+	r.Text(v.Get("description"))
+	for i, item := range r.Items(v.Get("columns")) {
+		if column := r.object(item, form.DeclaredColumn()); column != nil {
 			r.checkColumn(column, world.TableName(name) == world.Sandbox)
-			if i == 0 && column.get("default") != nil && !r.world().IsBuiltin(world.TableName(name)) {
-				r.fail(column.get("default"), "is a default of the row's id, which has none; remove it")
+			if i == 0 && column.Get("default") != nil && !r.world().IsBuiltin(world.TableName(name)) {
+				r.Fail(column.Get("default"), "is a default of the row's id, which has none; remove it")
 			}
 		}
 	}
 }
 
 // checkColumn checks a column by itself. Only messages hold lists of texts.
-func (r *reader) checkColumn(v *value, message bool) {
-	column := world.Column{Name: r.declaredName(v.get("name"))}
-	r.text(v.get("description"))
-	if kind := v.get("type"); r.checkShape(kind, shapeText) {
-		if known, ok := world.ParseKind(kind.text); ok && (known != world.KindTexts || message) {
+func (r *reader) checkColumn(v *document.Value, message bool) {
+	column := world.Column{Name: r.declaredName(v.Get("name"))}
+	r.Text(v.Get("description"))
+	if kind := v.Get("type"); r.CheckShape(kind, document.ShapeText) {
+		if known, ok := world.ParseKind(kind.Text); ok && (known != world.KindTexts || message) {
 			column.Kind = known
-			r.checkDefault(v.get("default"), known)
+			r.checkDefault(v.Get("default"), known)
 		} else {
-			r.fail(kind, "unknown type %q%s", kind.text, hint(kind.text, cellTypes()))
+			r.Fail(kind, "unknown type %q%s", kind.Text, document.Hint(kind.Text, form.CellTypes()))
 		}
 	}
-	measure := v.get("measure")
-	if !r.checkShape(measure, shapeText) {
+	measure := v.Get("measure")
+	if !r.CheckShape(measure, document.ShapeText) {
 		return
 	}
-	reason := evaluation.Unsuited(evaluation.ColumnMeasure(measure.text), measure.text, r.packMeasures.set, column)
+	reason := evaluation.Unsuited(evaluation.ColumnMeasure(measure.Text), measure.Text, r.packMeasures.set, column)
 	if reason != "" && column.Kind != 0 {
-		r.fail(measure, "%s", reason)
+		r.Fail(measure, "%s", reason)
 	}
 }
 
 // checkDefault checks the default of a column's cells.
-func (r *reader) checkDefault(v *value, kind world.Kind) {
-	of := map[world.Kind]shape{world.KindText: shapeText, world.KindNumber: shapeNumber, world.KindBool: shapeBool}[kind]
-	r.checkShape(v, of, shapeNull)
+func (r *reader) checkDefault(v *document.Value, kind world.Kind) {
+	of := map[world.Kind]document.Shape{world.KindText: document.ShapeText, world.KindNumber: document.ShapeNumber, world.KindBool: document.ShapeBool}[kind]
+	r.CheckShape(v, of, document.ShapeNull)
 }
 
 // declaredName reads the name of a table or column.
-func (r *reader) declaredName(v *value) string {
-	if !r.checkShape(v, shapeText) {
+func (r *reader) declaredName(v *document.Value) string {
+	if !r.CheckShape(v, document.ShapeText) {
 		return ""
 	}
-	if !declaredExpression.MatchString(v.text) {
-		r.fail(v, "is %q, expected up to 60 lower-case letters, digits and underscores that start with a letter", truncate(v.text))
+	if !form.DeclaredExpression.MatchString(v.Text) {
+		r.Fail(v, "is %q, expected up to 60 lower-case letters, digits and underscores that start with a letter", document.Truncate(v.Text))
 	}
-	return v.text
+	return v.Text
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	"github.com/toolsandbox/toolsandbox/packs"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/scenario/form"
 )
 
 // TestBuiltinSchema reads the file of the built-in tables as a pack's schema: it restates them and
@@ -21,11 +22,11 @@ func TestBuiltinSchema(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	data, err := fs.ReadFile(files, schemaFile)
+	data, err := fs.ReadFile(files, form.SchemaFile)
 	if err != nil {
 		t.Fatal(err)
 	}
-	pack, err := LoadPack(fstest.MapFS{schemaFile: {Data: data}}, Options{})
+	pack, err := LoadPack(fstest.MapFS{form.SchemaFile: {Data: data}}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +41,7 @@ const charge = "tables: [{name: setting, columns: [{name: charge_percent, type: 
 // TestExtension checks that rows without an added column have its default, null included.
 func TestExtension(t *testing.T) {
 	pack, err := LoadPack(fstest.MapFS{
-		schemaFile: {Data: []byte("tables:\n" +
+		form.SchemaFile: {Data: []byte("tables:\n" +
 			"  - {name: setting, columns: [{name: charge_percent, type: number, default: 80}, {name: owner, type: text, default: null}]}\n" +
 			"  - {name: note, columns: [{name: note_id, type: text}, {name: pinned, type: boolean, default: false}, {name: title, type: text}]}\n")},
 		"worlds/flat.yaml": {Data: []byte("clock: {now: 2025-03-14T09:15:00, time_zone: UTC}\n" +
@@ -96,7 +97,7 @@ func TestSchemaMistakes(t *testing.T) {
 		{"- note", "expected a mapping"},
 	}
 	for _, test := range tests {
-		_, err := LoadPack(fstest.MapFS{schemaFile: {Data: []byte(test.text)}}, Options{})
+		_, err := LoadPack(fstest.MapFS{form.SchemaFile: {Data: []byte(test.text)}}, Options{})
 		if err == nil || !strings.Contains(err.Error(), "schema.yaml:") || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: got %v, want an error with %q", test.text, err, test.want)
 		}

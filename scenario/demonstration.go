@@ -11,6 +11,8 @@ import (
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/python"
+	"github.com/toolsandbox/toolsandbox/scenario/document"
+	"github.com/toolsandbox/toolsandbox/scenario/form"
 )
 
 // demonstrationIDPrefix is the prefix of the ids of a demonstration's calls. It differs from those
@@ -19,26 +21,26 @@ const demonstrationIDPrefix = "example_"
 
 // demonstrations adds an example conversation that only the simulated user sees. Without an end, it
 // ends with the user's call of end_conversation.
-func (b *builder) demonstrations(v *value, c *conversation) {
+func (b *builder) demonstrations(v *document.Value, c *conversation) {
 	user, agent := worldv1.Role_ROLE_USER, worldv1.Role_ROLE_AGENT
 	calls, complete := 0, true
-	for _, item := range b.items(v) {
+	for _, item := range b.Items(v) {
 		complete = false
-		if b.object(item, demonstrationForm()) == nil {
+		if b.object(item, form.Demonstration()) == nil {
 			continue
 		}
-		if len(item.fields) != 1 {
+		if len(item.Fields) != 1 {
 			continue
 		}
-		switch text := item.fields[0].value; item.fields[0].key {
+		switch text := item.Fields[0].Value; item.Fields[0].Key {
 		case "user":
-			c.addText(user, agent, b.text(text), user)
+			c.addText(user, agent, b.Text(text), user)
 		case "calls":
 			calls += b.demonstrationCalls(text, c, calls)
 		case "agent":
-			c.addText(agent, user, b.text(text), user)
+			c.addText(agent, user, b.Text(text), user)
 		case "end":
-			b.checkShape(text, shapeBool)
+			b.CheckShape(text, document.ShapeBool)
 			complete = true
 			c.addText(user, worldv1.Role_ROLE_EXECUTION_ENVIRONMENT, endTool+"()", user)
 		}
@@ -50,34 +52,34 @@ func (b *builder) demonstrations(v *value, c *conversation) {
 
 // demonstrationCalls adds calls of the user with their answers and returns their number. before is
 // the number of earlier calls.
-func (b *builder) demonstrationCalls(v *value, c *conversation, before int) int {
+func (b *builder) demonstrationCalls(v *document.Value, c *conversation, before int) int {
 	const user, environment = worldv1.Role_ROLE_USER, worldv1.Role_ROLE_EXECUTION_ENVIRONMENT
-	items := b.items(v)
-	if v.shape == shapeList && len(items) == 0 {
-		b.fail(v, "is empty, expected at least one call")
+	items := b.Items(v)
+	if v.Shape == document.ShapeList && len(items) == 0 {
+		b.Fail(v, "is empty, expected at least one call")
 	}
-	var results []*value
+	var results []*document.Value
 	for _, item := range items {
-		if b.object(item, shownCallForm()) == nil {
+		if b.object(item, form.ShownCall()) == nil {
 			continue
 		}
 		results = append(results, item)
 		b.recordDemonstration(c, item)
-		id, tool := demonstrationIDPrefix+strconv.Itoa(before+len(results)), b.text(item.get("tool"))
+		id, tool := demonstrationIDPrefix+strconv.Itoa(before+len(results)), b.Text(item.Get("tool"))
 		if tool == endTool {
-			b.fail(item.get("tool"), "%s has no answer; show it with a turn of its own, end: true", endTool)
+			b.Fail(item.Get("tool"), "%s has no answer; show it with a turn of its own, end: true", endTool)
 		}
-		call := &worldv1.ToolCall{Id: &id, Tool: tool, Name: &tool, ArgumentsJson: b.demonstrationArguments(item.get("arguments"))}
+		call := &worldv1.ToolCall{Id: &id, Tool: tool, Name: &tool, ArgumentsJson: b.demonstrationArguments(item.Get("arguments"))}
 		c.add(&worldv1.Message{Sender: user, Recipient: environment, Body: &worldv1.Message_Call{Call: call}}, user)
 	}
 	for _, item := range results {
 		call := c.messages[len(c.messages)-len(results)].GetCall() // each answer adds a message, so the index advances by one call
 		b.recordDemonstration(c, item)
-		answer := &worldv1.ToolResult{Id: call.Id, Name: call.Name, Text: proto.String(b.demonstrationAnswer(item.get("answer")))}
+		answer := &worldv1.ToolResult{Id: call.Id, Name: call.Name, Text: proto.String(b.demonstrationAnswer(item.Get("answer")))}
 		c.add(&worldv1.Message{Sender: environment, Recipient: user, Body: &worldv1.Message_Result{Result: answer}}, user)
-		if failed := item.get("failed"); b.checkShape(failed, shapeBool) {
-			if !failed.boolean {
-				b.fail(failed, "is false; leave it out")
+		if failed := item.Get("failed"); b.CheckShape(failed, document.ShapeBool) {
+			if !failed.Boolean {
+				b.Fail(failed, "is false; leave it out")
 			}
 			answer.Exception = answer.Text
 		}
@@ -86,32 +88,32 @@ func (b *builder) demonstrationCalls(v *value, c *conversation, before int) int 
 }
 
 // recordDemonstration records the source of the next message.
-func (b *builder) recordDemonstration(c *conversation, item *value) {
+func (b *builder) recordDemonstration(c *conversation, item *document.Value) {
 	at := "setup.messages[" + strconv.Itoa(len(c.messages)) + "]"
 	b.recordSource(at, item)
-	b.recordSource(at+".call.tool", item.get("tool"))
-	b.recordSource(at+".call.arguments_json", item.get("arguments"))
+	b.recordSource(at+".call.tool", item.Get("tool"))
+	b.recordSource(at+".call.arguments_json", item.Get("arguments"))
 }
 
 // demonstrationArguments reads a call's arguments; the default is an empty object.
-func (b *builder) demonstrationArguments(v *value) string {
-	if b.checkShape(v, shapeMapping) {
-		text := jsonText(v)
+func (b *builder) demonstrationArguments(v *document.Value) string {
+	if b.CheckShape(v, document.ShapeMapping) {
+		text := document.JSON(v)
 		_, err := python.ParseJSON(text)
 		if err == nil {
 			return text
 		}
-		b.fail(v, "cannot be written as arguments: %v", err)
+		b.Fail(v, "cannot be written as arguments: %v", err)
 	}
 	return "{}"
 }
 
 // demonstrationAnswer reads the environment's answer.
-func (b *builder) demonstrationAnswer(v *value) string {
-	if v != nil && v.shape == shapeText && v.text == "" {
-		b.fail(v, "is empty, expected what the environment prints, e.g. None or True")
+func (b *builder) demonstrationAnswer(v *document.Value) string {
+	if v != nil && v.Shape == document.ShapeText && v.Text == "" {
+		b.Fail(v, "is empty, expected what the environment prints, e.g. None or True")
 	}
-	return b.text(v)
+	return b.Text(v)
 }
 
 // isDemonstration reports whether a message is a call of a demonstration or its answer. The
@@ -173,7 +175,7 @@ func (c *checker) demonstrationCall(path string, call *worldv1.ToolCall, setup *
 	}
 	var arguments map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(call.GetArgumentsJson()), &arguments); err != nil || arguments == nil {
-		c.fail(path+".arguments_json", "is no JSON object: %s", truncate(call.GetArgumentsJson()))
+		c.fail(path+".arguments_json", "is no JSON object: %s", document.Truncate(call.GetArgumentsJson()))
 		return
 	}
 	c.arguments(path+".arguments_json", tool, arguments, true)

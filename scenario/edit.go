@@ -8,6 +8,8 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/scenario/document"
+	"github.com/toolsandbox/toolsandbox/scenario/form"
 )
 
 // tableEdit applies the description of a table to the rows of its base, which do not change.
@@ -24,7 +26,7 @@ type tableEdit struct {
 	created map[*worldv1.Row]bool
 	// added are the new rows, written their sources in the file.
 	added   []*worldv1.Row
-	written []*value
+	written []*document.Value
 	// index holds row positions by cell content, for columns that have been searched.
 	index map[int]map[cellKey][]int
 }
@@ -56,45 +58,45 @@ func keyOf(cell *worldv1.Value) cellKey {
 func copyRow(row *worldv1.Row) *worldv1.Row { return &worldv1.Row{Cells: slices.Clone(row.GetCells())} }
 
 // apply returns the rows after the edit.
-func (e *tableEdit) apply(v *value) []*worldv1.Row {
-	if !e.checkShape(v, shapeList, shapeMapping) {
+func (e *tableEdit) apply(v *document.Value) []*worldv1.Row {
+	if !e.CheckShape(v, document.ShapeList, document.ShapeMapping) {
 		return e.rows
 	}
 	e.created = map[*worldv1.Row]bool{}
-	if v.shape == shapeList {
+	if v.Shape == document.ShapeList {
 		e.rows = nil
 		e.add(v)
 		return e.rows
 	}
 	e.rows = slices.Clone(e.rows)
-	e.object(v, editForm(world.AuthorName(e.schema.Name)))
-	for _, where := range e.items(v.get("remove")) {
+	e.object(v, form.Edit(world.AuthorName(e.schema.Name)))
+	for _, where := range e.Items(v.Get("remove")) {
 		for _, at := range e.find(where) {
 			e.rows[at] = nil
 		}
 	}
-	for _, change := range e.items(v.get("change")) {
-		if e.object(change, changeForm(world.AuthorName(e.schema.Name))) == nil {
+	for _, change := range e.Items(v.Get("change")) {
+		if e.object(change, form.Change(world.AuthorName(e.schema.Name))) == nil {
 			continue
 		}
-		for _, at := range e.find(change.get("where")) {
-			e.set(at, change.get("set"))
+		for _, at := range e.find(change.Get("where")) {
+			e.set(at, change.Get("set"))
 		}
 	}
 	e.rows = slices.DeleteFunc(e.rows, func(row *worldv1.Row) bool { return row == nil })
 	e.index = nil // positions have changed, and no search follows
-	if set := v.get("set"); set != nil {
+	if set := v.Get("set"); set != nil {
 		for at := range e.rows {
 			e.set(at, set)
 		}
 	}
-	e.add(v.get("add"))
+	e.add(v.Get("add"))
 	return e.rows
 }
 
 // set replaces cells of the row at a position.
-func (e *tableEdit) set(at int, v *value) {
-	if !e.checkShape(v, shapeMapping) {
+func (e *tableEdit) set(at int, v *document.Value) {
+	if !e.CheckShape(v, document.ShapeMapping) {
 		return
 	}
 	row := e.rows[at]
@@ -103,18 +105,18 @@ func (e *tableEdit) set(at int, v *value) {
 		e.relative.copyTo(row, copied)
 		e.rows[at], row, e.created[copied] = copied, copied, true
 	}
-	for i := range v.fields {
-		column := e.column(v.fields[i])
+	for i := range v.Fields {
+		column := e.column(v.Fields[i])
 		if column < 0 {
 			continue
 		}
-		cell := e.cell(v.fields[i].value, e.schema.Columns[column].Kind, e.zone)
+		cell := e.cell(v.Fields[i].Value, e.schema.Columns[column].Kind, e.zone)
 		if reason := (Options{}).badPhone(e.schema.Columns[column].Name, cell); reason != "" {
-			e.fail(v.fields[i].value, "%s", reason)
+			e.Fail(v.Fields[i].Value, "%s", reason)
 		}
 		e.moveIndex(column, at, row.GetCells()[column], cell)
 		row.Cells[column] = cell
-		e.relative.add(row, column, v.fields[i].value)
+		e.relative.add(row, column, e.times[v.Fields[i].Value])
 	}
 }
 
@@ -134,26 +136,26 @@ func (e *tableEdit) moveIndex(column, at int, before, after *worldv1.Value) {
 }
 
 // column returns the position of the column that a field names, otherwise -1.
-func (e *tableEdit) column(f field) int {
-	at := e.schema.Column(f.key)
-	if at < 0 && !e.full() {
-		e.fail(f.position, "%s has no column %q%s", world.AuthorName(e.schema.Name), f.key, hint(f.key, e.schema.ColumnNames()))
+func (e *tableEdit) column(f document.Field) int {
+	at := e.schema.Column(f.Key)
+	if at < 0 && !e.Full() {
+		e.Fail(f.Position, "%s has no column %q%s", world.AuthorName(e.schema.Name), f.Key, document.Hint(f.Key, e.schema.ColumnNames()))
 	}
 	return at
 }
 
 // find returns the positions of rows with the given cells. No row is a mistake.
-func (e *tableEdit) find(where *value) []int {
-	if !e.checkShape(where, shapeMapping) {
+func (e *tableEdit) find(where *document.Value) []int {
+	if !e.CheckShape(where, document.ShapeMapping) {
 		return nil
 	}
 	wanted := map[int]cellKey{}
-	for i := range where.fields {
-		at := e.column(where.fields[i])
-		if at < 0 || where.fields[i].value.shape == shapeBroken {
+	for i := range where.Fields {
+		at := e.column(where.Fields[i])
+		if at < 0 || where.Fields[i].Value.Shape == document.ShapeBroken {
 			return nil
 		}
-		wanted[at] = keyOf(e.cell(where.fields[i].value, e.schema.Columns[at].Kind, e.zone))
+		wanted[at] = keyOf(e.cell(where.Fields[i].Value, e.schema.Columns[at].Kind, e.zone))
 	}
 	candidates := e.candidates(wanted)
 	if !e.visitRows(e.reader, where, len(candidates)) {
@@ -170,7 +172,7 @@ func (e *tableEdit) find(where *value) []int {
 		}
 	}
 	if len(found) == 0 {
-		e.fail(where, "no row of %s is like this", world.AuthorName(e.schema.Name))
+		e.Fail(where, "no row of %s is like this", world.AuthorName(e.schema.Name))
 	}
 	return found
 }
@@ -211,13 +213,13 @@ func (e *tableEdit) indexColumn(column int) {
 }
 
 // add appends rows. The first column is the row's id; by default it depends on the row's content.
-func (e *tableEdit) add(v *value) {
-	for _, item := range e.items(v) {
+func (e *tableEdit) add(v *document.Value) {
+	for _, item := range e.Items(v) {
 		row := e.schema.NewRow(nil)
 		e.rows, e.created[row] = append(e.rows, row), true
 		e.added, e.written = append(e.added, row), append(e.written, item)
 		e.set(len(e.rows)-1, item)
-		if item.get(e.schema.Columns[0].Name) == nil {
+		if item.Get(e.schema.Columns[0].Name) == nil {
 			row.Cells[0] = world.Text(rowID(e.schema, row))
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/toolsandbox/toolsandbox/scenario/document"
 )
 
 // testWorld has one row in each table that requires or uses one.
@@ -71,7 +73,7 @@ func indented(lines string) string {
 func checkErrors(t *testing.T, fsys fstest.MapFS, want []string) {
 	t.Helper()
 	loaded, err := readPack(fsys, testOptions())
-	var mistakes Errors
+	var mistakes document.Errors
 	if err != nil && !errors.As(err, &mistakes) {
 		t.Fatalf("got %v, want Errors", err)
 	}

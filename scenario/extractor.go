@@ -6,27 +6,29 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/measure"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
+	"github.com/toolsandbox/toolsandbox/scenario/document"
+	"github.com/toolsandbox/toolsandbox/scenario/form"
 )
 
 // extractor reads the name of an extractor, or an expression.
-func (g *graphBuilder) extractor(v *value, path string, c *evaluationv1.Constraint) {
+func (g *graphBuilder) extractor(v *document.Value, path string, c *evaluationv1.Constraint) {
 	g.recordSource(path+".extractor", v)
-	if !g.checkShape(v, shapeText, shapeMapping) {
+	if !g.CheckShape(v, document.ShapeText, document.ShapeMapping) {
 		return
 	}
-	if v.shape == shapeText {
-		c.Extractor = v.text
+	if v.Shape == document.ShapeText {
+		c.Extractor = v.Text
 		return
 	}
-	if g.object(v, expressionForm()) == nil {
+	if g.object(v, form.Expression()) == nil {
 		return
 	}
-	source := v.get(expressionKey)
-	if !g.checkShape(source, shapeText) {
+	source := v.Get(form.ExpressionKey)
+	if !g.CheckShape(source, document.ShapeText) {
 		return
 	}
-	c.ExtractorExpression = source.text
-	if _, err := measure.CompileExpression(source.text); err != nil {
+	c.ExtractorExpression = source.Text
+	if _, err := measure.CompileExpression(source.Text); err != nil {
 		g.failInText(source, err)
 	}
 }

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"syscall"
 	"unicode"
+
+	"github.com/toolsandbox/toolsandbox/scenario/document"
 )
 
 // directory is a pack on disk. A link may only lead to another file of the pack. Anything but a
@@ -137,18 +139,18 @@ func (f *packFiles) digest() string {
 }
 
 // list returns the files of a folder with a suffix, sorted by name; none without the folder.
-func (f *packFiles) list(folder, ending string) (names []string, mistakes Errors) {
-	r := &reader{file: folder}
+func (f *packFiles) list(folder, ending string) (names []string, mistakes document.Errors) {
+	r := newReader(folder, nil)
 	entries, err := f.entriesOf(folder)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && folder != ".":
 		return nil, nil
 	case err != nil:
-		r.fail(top(), "%v", err)
-		return nil, r.errors
+		r.Fail(document.Top(), "%v", err)
+		return nil, r.Errors
 	case len(entries) > f.entries:
-		f.exceed(r, top(), "the folder has more than %d entries", f.entries)
-		return nil, r.errors
+		f.exceed(r, document.Top(), "the folder has more than %d entries", f.entries)
+		return nil, r.Errors
 	}
 	for _, entry := range entries {
 		if !strings.HasSuffix(entry.Name(), ending) {
@@ -159,13 +161,13 @@ func (f *packFiles) list(folder, ending string) (names []string, mistakes Errors
 			name = folder + "/" + name
 		}
 		if !fs.ValidPath(name) || strings.ContainsFunc(name, unicode.IsControl) {
-			r.fail(top(), "file %q has no plain name", name)
+			r.Fail(document.Top(), "file %q has no plain name", name)
 			continue
 		}
 		names = append(names, name)
 	}
 	slices.Sort(names)
-	return names, r.errors
+	return names, r.Errors
 }
 
 // entriesOf returns the entries of a folder, up to one more than the limit.
@@ -196,25 +198,25 @@ func (f *packFiles) read(r *reader) (data []byte, ok bool) {
 		return nil, false
 	}
 	limit := f.fileBytes
-	if r.file == catalogueWire || r.file == catalogueJSON {
+	if r.File == catalogueWire || r.File == catalogueJSON {
 		limit = f.catalogueBytes
 	}
-	opened, err := f.fsys.Open(r.file)
+	opened, err := f.fsys.Open(r.File)
 	if err != nil {
 		err = cause(err)
 	} else {
 		data, err = readAll(opened, limit)
 	}
 	if err != nil {
-		r.fail(top(), "%v", err)
+		r.Fail(document.Top(), "%v", err)
 		return nil, false
 	}
 	if f.usedBytes += int64(len(data)); f.usedBytes > f.packBytes {
-		f.exceed(r, top(), "with this one, the files of the pack have more than %d bytes", f.packBytes)
+		f.exceed(r, document.Top(), "with this one, the files of the pack have more than %d bytes", f.packBytes)
 		return nil, false
 	}
 	if f.sums != nil {
-		f.sums[r.file] = sha256.Sum256(data)
+		f.sums[r.File] = sha256.Sum256(data)
 	}
 	return data, true
 }

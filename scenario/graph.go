@@ -11,6 +11,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/scenario/document"
+	"github.com/toolsandbox/toolsandbox/scenario/form"
 )
 
 const (
@@ -24,59 +26,59 @@ const (
 type graphBuilder struct {
 	*builder
 	start *startWorld
-	nodes []field
+	nodes []document.Field
 	names []string
 	// current is the number of the current node.
 	current int
 }
 
 // graph reads milestones or minefields in order.
-func (b *builder) graph(nodes []field, guardrails *value, path string, start *startWorld) *evaluationv1.Graph {
+func (b *builder) graph(nodes []document.Field, guardrails *document.Value, path string, start *startWorld) *evaluationv1.Graph {
 	g := &graphBuilder{builder: b, start: start, nodes: nodes, names: fieldNames(nodes)}
 	graph := &evaluationv1.Graph{}
 	for i, item := range nodes {
 		g.current = i
 		at := path + ".nodes[" + strconv.Itoa(i) + "]"
 		graph.Nodes = append(graph.Nodes, g.node(item, guardrails, at))
-		graph.Edges = append(graph.Edges, g.edges(item.value, i, path+".edges", len(graph.GetEdges()))...)
+		graph.Edges = append(graph.Edges, g.edges(item.Value, i, path+".edges", len(graph.GetEdges()))...)
 	}
 	return graph
 }
 
 // nodeFormAt returns the form of a node. Only a minefield has triggered_by.
-func nodeFormAt(path string) form {
+func nodeFormAt(path string) form.Form {
 	if strings.HasPrefix(path, minefieldsPath) {
-		return minefieldForm()
+		return form.Minefield()
 	}
-	return nodeForm()
+	return form.Node()
 }
 
 // node reads one node: a list of constraints, or one constraint.
-func (g *graphBuilder) node(f field, guardrails *value, path string) *evaluationv1.Node {
-	v := f.value
-	g.recordSource(path, f.position)
-	node := &evaluationv1.Node{Name: f.key}
+func (g *graphBuilder) node(f document.Field, guardrails *document.Value, path string) *evaluationv1.Node {
+	v := f.Value
+	g.recordSource(path, f.Position)
+	node := &evaluationv1.Node{Name: f.Key}
 	if g.object(v, nodeFormAt(path)) == nil {
 		return node
 	}
-	if explicit := v.get("guardrails"); explicit != nil {
+	if explicit := v.Get("guardrails"); explicit != nil {
 		guardrails = explicit
 	}
 	g.guardrails(guardrails, node)
 	g.unguardEvents(node)
-	list := v.get("constraints")
+	list := v.Get("constraints")
 	if list == nil {
 		node.Constraints = append(node.Constraints, g.constraint(v, path+".constraints[0]"))
 		return node
 	}
-	for _, key := range constraintForm().names() {
-		if other := v.get(key); other != nil {
-			g.fail(other, "cannot stand beside constraints; make it one of them")
+	for _, key := range form.Constraint().Names() {
+		if other := v.Get(key); other != nil {
+			g.Fail(other, "cannot stand beside constraints; make it one of them")
 		}
 	}
 	g.recordSource(path+".constraints", list)
-	for i, item := range g.items(list) {
-		if g.object(item, constraintForm()) != nil {
+	for i, item := range g.Items(list) {
+		if g.object(item, form.Constraint()) != nil {
 			node.Constraints = append(node.Constraints, g.constraint(item, path+".constraints["+strconv.Itoa(i)+"]"))
 		}
 	}
@@ -84,17 +86,17 @@ func (g *graphBuilder) node(f field, guardrails *value, path string) *evaluation
 }
 
 // guardrails reads the tables of automatic guardrails.
-func (g *graphBuilder) guardrails(v *value, node *evaluationv1.Node) {
-	if g.object(v, guardrailsForm()) == nil {
+func (g *graphBuilder) guardrails(v *document.Value, node *evaluationv1.Node) {
+	if g.object(v, form.Guardrails()) == nil {
 		return
 	}
-	if only := v.get("only"); only != nil {
+	if only := v.Get("only"); only != nil {
 		node.RestrictGuardrails = true
-		for _, item := range g.items(only) {
+		for _, item := range g.Items(only) {
 			node.GuardrailTables = append(node.GuardrailTables, g.table(item))
 		}
 	}
-	for _, item := range g.items(v.get("except")) {
+	for _, item := range g.Items(v.Get("except")) {
 		node.UnguardedTables = append(node.UnguardedTables, g.table(item))
 	}
 }
@@ -108,21 +110,21 @@ func (g *graphBuilder) unguardEvents(node *evaluationv1.Node) {
 }
 
 // edges reads the nodes before node i: those in after, by default the previous node in the file.
-func (g *graphBuilder) edges(v *value, i int, path string, count int) []*evaluationv1.Edge {
+func (g *graphBuilder) edges(v *document.Value, i int, path string, count int) []*evaluationv1.Edge {
 	var edges []*evaluationv1.Edge
-	add := func(before int, at *value) {
+	add := func(before int, at *document.Value) {
 		g.recordSource(path+"["+strconv.Itoa(count+len(edges))+"]", at)
 		edges = append(edges, &evaluationv1.Edge{Before: int32(before), After: int32(i)})
 	}
-	if v.get("after") == nil {
+	if v.Get("after") == nil {
 		if i > 0 {
 			add(i-1, v)
 		}
 		return edges
 	}
-	for _, item := range g.items(v.get("after")) {
+	for _, item := range g.Items(v.Get("after")) {
 		before := i - 1 // after a mistake use the default, to avoid further errors
-		if g.checkShape(item, shapeText) {
+		if g.CheckShape(item, document.ShapeText) {
 			if number := g.nodeNumber(item); number >= 0 {
 				before = number
 			}
@@ -135,37 +137,37 @@ func (g *graphBuilder) edges(v *value, i int, path string, count int) []*evaluat
 }
 
 // nodeNumber returns the number of the node with a name, or -1 after recording a mistake.
-func (g *graphBuilder) nodeNumber(v *value) int {
-	at := slices.Index(g.names, v.text)
+func (g *graphBuilder) nodeNumber(v *document.Value) int {
+	at := slices.Index(g.names, v.Text)
 	if at < 0 {
-		g.fail(v, "nothing here is named %q%s", v.text, hint(v.text, g.names))
+		g.Fail(v, "nothing here is named %q%s", v.Text, document.Hint(v.Text, g.names))
 		return -1
 	}
 	return at
 }
 
 // constraint reads one constraint: a call, a text of the agent, or rows of a table.
-func (g *graphBuilder) constraint(v *value, path string) *evaluationv1.Constraint {
+func (g *graphBuilder) constraint(v *document.Value, path string) *evaluationv1.Constraint {
 	g.recordSource(path, v)
 	g.expandChange(v)
 	c := &evaluationv1.Constraint{Measure: evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_SNAPSHOT}
-	call, says := v.get("call"), v.get("says")
+	call, says := v.Get("call"), v.Get("says")
 	if call != nil || says != nil {
 		g.exclusive(v, call, says)
 		c.Table = world.Sandbox
 	} else {
-		g.require(v, "table")
-		c.Table = g.table(v.get("table"))
-		g.recordSource(path+".table", v.get("table"))
+		g.Require(v, "table")
+		c.Table = g.table(v.Get("table"))
+		g.recordSource(path+".table", v.Get("table"))
 	}
-	if measure := v.get("measure"); g.checkShape(measure, shapeText) {
-		c.Measure = evaluation.SnapshotMeasure(measure.text)
+	if measure := v.Get("measure"); g.CheckShape(measure, document.ShapeText) {
+		c.Measure = evaluation.SnapshotMeasure(measure.Text)
 		if c.GetMeasure() == evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_PACK {
-			c.PackMeasure = measure.text
+			c.PackMeasure = measure.Text
 		}
 	}
-	g.recordSource(path+".measure", v.get("measure"))
-	c.Reference = g.reference(v.get("reference"), path)
+	g.recordSource(path+".measure", v.Get("measure"))
+	c.Reference = g.reference(v.Get("reference"), path)
 	switch {
 	case call != nil:
 		c.Target = g.callTarget(call, path, c)
@@ -173,40 +175,40 @@ func (g *graphBuilder) constraint(v *value, path string) *evaluationv1.Constrain
 		g.recordSource(path+".target[0].cells[2]", says)
 		c.Target = []*evaluationv1.TargetRow{{Cells: []*evaluationv1.TargetCell{
 			roleCell("sender", worldv1.Role_ROLE_AGENT), roleCell("recipient", worldv1.Role_ROLE_USER),
-			{Column: "content", Value: world.Text(g.text(says))},
+			{Column: "content", Value: world.Text(g.Text(says))},
 		}}}
 	default:
-		c.Target = g.target(v.get("expect"), c.GetTable(), path)
+		c.Target = g.target(v.Get("expect"), c.GetTable(), path)
 	}
-	c.Overrides = append(c.Overrides, g.overrides(v.get("overrides"), path)...)
-	c.FillTo = g.text(v.get("into"))
-	g.recordSource(path+".fill_to", v.get("into"))
-	g.extractor(v.get("extractor"), path, c)
+	c.Overrides = append(c.Overrides, g.overrides(v.Get("overrides"), path)...)
+	c.FillTo = g.Text(v.Get("into"))
+	g.recordSource(path+".fill_to", v.Get("into"))
+	g.extractor(v.Get("extractor"), path, c)
 	return c
 }
 
 // reference reads the name of another node, or start. It returns nil without one or after a
 // mistake. Validate checks the order of nodes.
-func (g *graphBuilder) reference(v *value, path string) *int32 {
-	if v == nil || v.shape == shapeBroken {
+func (g *graphBuilder) reference(v *document.Value, path string) *int32 {
+	if v == nil || v.Shape == document.ShapeBroken {
 		return nil
 	}
 	g.recordSource(path+".reference", v)
-	if v.shape == shapeText && v.text == startReference {
+	if v.Shape == document.ShapeText && v.Text == startReference {
 		return proto.Int32(startNode)
 	}
-	if at := slices.Index(g.names, v.text); v.shape == shapeText && at >= 0 {
+	if at := slices.Index(g.names, v.Text); v.Shape == document.ShapeText && at >= 0 {
 		return proto.Int32(int32(at))
 	}
-	found := v.shapeName()
-	if v.shape == shapeText {
-		found = strconv.Quote(v.text)
+	found := v.ShapeName()
+	if v.Shape == document.ShapeText {
+		found = strconv.Quote(v.Text)
 	}
 	allowed := []string{startReference}
 	for _, number := range g.comesBefore(g.current) {
 		allowed = append(allowed, strconv.Quote(g.names[number]))
 	}
-	g.fail(v, "is %s, expected %s", found, strings.Join(allowed, " or "))
+	g.Fail(v, "is %s, expected %s", found, strings.Join(allowed, " or "))
 	return nil
 }
 
@@ -216,11 +218,11 @@ func (g *graphBuilder) comesBefore(i int) []int {
 	var visit func(i int)
 	visit = func(i int) {
 		var before []int
-		if after := g.nodes[i].value.get("after"); after == nil {
+		if after := g.nodes[i].Value.Get("after"); after == nil {
 			before = append(before, i-1)
 		} else {
-			for _, item := range after.list {
-				before = append(before, slices.Index(g.names, item.text))
+			for _, item := range after.List {
+				before = append(before, slices.Index(g.names, item.Text))
 			}
 		}
 		for _, number := range before {
@@ -241,13 +243,13 @@ func (g *graphBuilder) comesBefore(i int) []int {
 }
 
 // exclusive records fields that exclude each other.
-func (g *graphBuilder) exclusive(v, call, says *value) {
+func (g *graphBuilder) exclusive(v, call, says *document.Value) {
 	if call != nil && says != nil {
-		g.fail(says, "cannot stand beside call; write two constraints")
+		g.Fail(says, "cannot stand beside call; write two constraints")
 	}
 	for _, key := range []string{"table", "expect"} {
-		if other := v.get(key); other != nil {
-			g.fail(other, "cannot stand beside call or says, which stand for a row of sandbox")
+		if other := v.Get(key); other != nil {
+			g.Fail(other, "cannot stand beside call or says, which stand for a row of sandbox")
 		}
 	}
 }
@@ -257,13 +259,13 @@ func roleCell(column string, role worldv1.Role) *evaluationv1.TargetCell {
 }
 
 // callTarget reads a successful call, or a list of alternatives.
-func (g *graphBuilder) callTarget(v *value, path string, c *evaluationv1.Constraint) []*evaluationv1.TargetRow {
+func (g *graphBuilder) callTarget(v *document.Value, path string, c *evaluationv1.Constraint) []*evaluationv1.TargetRow {
 	var trace string
-	if v.shape != shapeList {
+	if v.Shape != document.ShapeList {
 		trace = g.trace(v, c)
 	} else {
 		var traces []string
-		for _, item := range v.list {
+		for _, item := range v.List {
 			traces = append(traces, g.trace(item, c))
 		}
 		trace = "[" + strings.Join(traces, ", ") + "]"
@@ -276,42 +278,42 @@ func (g *graphBuilder) callTarget(v *value, path string, c *evaluationv1.Constra
 }
 
 // trace reads a wanted trace as JSON text. Its tolerances become an override of the constraint.
-func (g *graphBuilder) trace(v *value, c *evaluationv1.Constraint) string {
-	if g.object(v, wantedCallForm()) == nil {
+func (g *graphBuilder) trace(v *document.Value, c *evaluationv1.Constraint) string {
+	if g.object(v, form.WantedCall()) == nil {
 		return "null"
 	}
 	arguments := "{}"
-	if mapping := v.get("arguments"); g.checkShape(mapping, shapeMapping) {
-		arguments = jsonText(mapping)
+	if mapping := v.Get("arguments"); g.CheckShape(mapping, document.ShapeMapping) {
+		arguments = document.JSON(mapping)
 	}
-	if tolerances := g.tolerances(v.get("tolerances")); len(tolerances) > 0 {
+	if tolerances := g.tolerances(v.Get("tolerances")); len(tolerances) > 0 {
 		c.Overrides = append(c.Overrides, &evaluationv1.ColumnOverride{
 			Column: "tool_trace", Measure: evaluationv1.ColumnMeasure_COLUMN_MEASURE_TOOL_TRACE, Tolerances: tolerances,
 		})
 	}
-	return `{"tool_name": ` + jsonString(g.text(v.get("tool"))) + `, "arguments": ` + arguments + `}`
+	return `{"tool_name": ` + document.Quote(g.Text(v.Get("tool"))) + `, "arguments": ` + arguments + `}`
 }
 
 // target reads one expected row, or a list.
-func (g *graphBuilder) target(v *value, table string, path string) []*evaluationv1.TargetRow {
-	if !g.checkShape(v, shapeMapping, shapeList) {
+func (g *graphBuilder) target(v *document.Value, table string, path string) []*evaluationv1.TargetRow {
+	if !g.CheckShape(v, document.ShapeMapping, document.ShapeList) {
 		return nil
 	}
-	items := v.list
-	if v.shape == shapeMapping {
-		items = []*value{v}
+	items := v.List
+	if v.Shape == document.ShapeMapping {
+		items = []*document.Value{v}
 	}
 	var rows []*evaluationv1.TargetRow
 	for i, item := range items {
 		row := &evaluationv1.TargetRow{}
 		rowPath := path + ".target[" + strconv.Itoa(i) + "]"
 		g.recordSource(rowPath, item)
-		if g.checkShape(item, shapeMapping) {
-			for j, f := range item.fields {
+		if g.CheckShape(item, document.ShapeMapping) {
+			for j, f := range item.Fields {
 				cellPath := rowPath + ".cells[" + strconv.Itoa(j) + "]"
-				g.recordSource(cellPath+".column", f.position)
-				g.recordSource(cellPath, f.value)
-				row.Cells = append(row.Cells, &evaluationv1.TargetCell{Column: f.key, Value: g.targetCell(f, table)})
+				g.recordSource(cellPath+".column", f.Position)
+				g.recordSource(cellPath, f.Value)
+				row.Cells = append(row.Cells, &evaluationv1.TargetCell{Column: f.Key, Value: g.targetCell(f, table)})
 			}
 		}
 		rows = append(rows, row)
@@ -320,42 +322,42 @@ func (g *graphBuilder) target(v *value, table string, path string) []*evaluation
 }
 
 // targetCell reads an expected cell. Validate checks the column.
-func (g *graphBuilder) targetCell(f field, table string) *worldv1.Value {
+func (g *graphBuilder) targetCell(f document.Field, table string) *worldv1.Value {
 	schema, _ := g.world().Table(table)
-	at := schema.Column(f.key)
+	at := schema.Column(f.Key)
 	switch {
-	case f.key == "tool_trace" && (f.value.shape == shapeMapping || f.value.shape == shapeList):
-		return world.Text(jsonText(f.value))
+	case f.Key == "tool_trace" && (f.Value.Shape == document.ShapeMapping || f.Value.Shape == document.ShapeList):
+		return world.Text(document.JSON(f.Value))
 	case at < 0 || schema.Columns[at].Kind == world.KindTexts:
-		if f.value.shape == shapeText {
-			return world.Text(f.value.text)
+		if f.Value.Shape == document.ShapeText {
+			return world.Text(f.Value.Text)
 		}
 		return world.Null()
 	default:
-		return g.cell(f.value, schema.Columns[at].Kind, g.start.zone())
+		return g.cell(f.Value, schema.Columns[at].Kind, g.start.zone())
 	}
 }
 
 // overrides reads column measures: a name, or a mapping with tolerances.
-func (g *graphBuilder) overrides(v *value, path string) []*evaluationv1.ColumnOverride {
+func (g *graphBuilder) overrides(v *document.Value, path string) []*evaluationv1.ColumnOverride {
 	var out []*evaluationv1.ColumnOverride
-	if !g.checkShape(v, shapeMapping) {
+	if !g.CheckShape(v, document.ShapeMapping) {
 		return nil
 	}
-	for i, f := range v.fields {
-		g.recordSource(path+".overrides["+strconv.Itoa(i)+"]", f.position)
-		override := &evaluationv1.ColumnOverride{Column: f.key}
-		measure := f.value
-		if measure.shape == shapeMapping {
-			g.object(measure, overrideForm())
-			override.Tolerances = g.tolerances(measure.get("tolerances"))
-			measure = measure.get("measure")
+	for i, f := range v.Fields {
+		g.recordSource(path+".overrides["+strconv.Itoa(i)+"]", f.Position)
+		override := &evaluationv1.ColumnOverride{Column: f.Key}
+		measure := f.Value
+		if measure.Shape == document.ShapeMapping {
+			g.object(measure, form.Override())
+			override.Tolerances = g.tolerances(measure.Get("tolerances"))
+			measure = measure.Get("measure")
 		}
-		if g.checkShape(measure, shapeText) {
+		if g.CheckShape(measure, document.ShapeText) {
 			g.recordSource(path+".overrides["+strconv.Itoa(i)+"].measure", measure)
-			override.Measure = evaluation.ColumnMeasure(measure.text)
+			override.Measure = evaluation.ColumnMeasure(measure.Text)
 			if override.GetMeasure() == evaluationv1.ColumnMeasure_COLUMN_MEASURE_PACK {
-				override.PackMeasure = measure.text
+				override.PackMeasure = measure.Text
 			}
 		}
 		out = append(out, override)
@@ -364,17 +366,17 @@ func (g *graphBuilder) overrides(v *value, path string) []*evaluationv1.ColumnOv
 }
 
 // tolerances reads absolute tolerances by column or argument.
-func (g *graphBuilder) tolerances(v *value) []*evaluationv1.Tolerance {
+func (g *graphBuilder) tolerances(v *document.Value) []*evaluationv1.Tolerance {
 	var out []*evaluationv1.Tolerance
-	if !g.checkShape(v, shapeMapping) {
+	if !g.CheckShape(v, document.ShapeMapping) {
 		return nil
 	}
-	for _, f := range v.fields {
-		absolute := g.number(f.value)
+	for _, f := range v.Fields {
+		absolute := g.Number(f.Value)
 		if absolute < 0 {
-			g.fail(f.value, "is %s, expected a tolerance of 0 or more", f.value.text)
+			g.Fail(f.Value, "is %s, expected a tolerance of 0 or more", f.Value.Text)
 		}
-		out = append(out, &evaluationv1.Tolerance{Name: f.key, Absolute: absolute})
+		out = append(out, &evaluationv1.Tolerance{Name: f.Key, Absolute: absolute})
 	}
 	return out
 }

@@ -1,6 +1,10 @@
 package scenario
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/toolsandbox/toolsandbox/scenario/document"
+)
 
 // limits bound the memory and time for reading a pack.
 type limits struct {
@@ -21,24 +25,15 @@ type limits struct {
 
 func defaultLimits() limits {
 	return limits{
-		fileBytes: MaxFile, catalogueBytes: maxCatalogue, packBytes: 48 << 20, entries: 100_000, scenarios: 50_000,
-		rows: 500_000, rowVisits: 20_000_000, mistakes: maxMistakes,
+		fileBytes: document.MaxFile, catalogueBytes: maxCatalogue, packBytes: 48 << 20, entries: 100_000, scenarios: 50_000,
+		rows: 500_000, rowVisits: 20_000_000, mistakes: document.MaxMistakes,
 	}
 }
 
 const (
-	// MaxFile is the maximum size of a pack's YAML file in bytes.
-	MaxFile = 1 << 20
 	// maxCatalogue is the maximum size of a file in canonical form, and of a compressed archive, in
 	// bytes.
 	maxCatalogue = 32 << 20
-	// maxIndicators is the maximum number of characters that form lists and mappings in a YAML file.
-	// The parser needs several hundred bytes for each.
-	maxIndicators = 250_000
-	// maxDepth is the maximum nesting of a document.
-	maxDepth = 40
-	// maxMistakes is the maximum number of mistakes of a file, and of a pack's report.
-	maxMistakes = 1000
 )
 
 // usage counts what was read of a pack against its limits.
@@ -51,34 +46,31 @@ type usage struct {
 }
 
 // exceed records once that the pack exceeded a limit.
-func (u *usage) exceed(r *reader, at *value, format string, args ...any) {
+func (u *usage) exceed(r *reader, at *document.Value, format string, args ...any) {
 	if !u.stopped {
-		r.fail(at, "%s; nothing after it is read", fmt.Sprintf(format, args...))
+		r.Fail(at, "%s; nothing after it is read", fmt.Sprintf(format, args...))
 	}
 	u.stopped = true
 }
 
 // countRows counts the rows of a world's tables.
-func (u *usage) countRows(r *reader, at *value, w *startWorld) {
+func (u *usage) countRows(r *reader, at *document.Value, w *startWorld) {
 	for _, table := range w.tables {
 		u.usedRows += len(table.GetRows())
 	}
 	u.checkRows(r, at)
 }
 
-func (u *usage) checkRows(r *reader, at *value) {
+func (u *usage) checkRows(r *reader, at *document.Value) {
 	if u.usedRows > u.rows {
 		u.exceed(r, at, "with this one, the worlds and scenarios of the pack start with more than %d rows", u.rows)
 	}
 }
 
 // visitRows counts searched rows. It returns false after the limit.
-func (u *usage) visitRows(r *reader, at *value, rows int) bool {
+func (u *usage) visitRows(r *reader, at *document.Value, rows int) bool {
 	if u.usedRowVisits += rows; u.usedRowVisits > u.rowVisits {
 		u.exceed(r, at, "with this one, changes, removals and names look at more than %d rows", u.rowVisits)
 	}
 	return !u.stopped
 }
-
-// top is the position of a file's start.
-func top() *value { return &value{line: 1, column: 1} }

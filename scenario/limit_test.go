@@ -13,6 +13,9 @@ import (
 	"syscall"
 	"testing"
 	"testing/fstest"
+
+	"github.com/toolsandbox/toolsandbox/scenario/document"
+	"github.com/toolsandbox/toolsandbox/scenario/form"
 )
 
 // smallLimits returns limits that small packs can exceed.
@@ -77,12 +80,12 @@ func TestMaxMistakes(t *testing.T) {
 		"catalogue.json": {Data: []byte(`{"scenarios": [` + strings.Repeat("{},", 400_000) + `{}]}`)},
 	}
 	_, err := LoadPack(fsys, testOptions())
-	var mistakes Errors
-	if !errors.As(err, &mistakes) || len(mistakes) != maxMistakes+1 {
-		t.Fatalf("got %d mistakes, want %d", len(mistakes), maxMistakes+1)
+	var mistakes document.Errors
+	if !errors.As(err, &mistakes) || len(mistakes) != document.MaxMistakes+1 {
+		t.Fatalf("got %d mistakes, want %d", len(mistakes), document.MaxMistakes+1)
 	}
 	const want = "more mistakes from here on; at most 1000 are reported at once"
-	if got := mistakes[maxMistakes].Reason; got != want {
+	if got := mistakes[document.MaxMistakes].Reason; got != want {
 		t.Errorf("last mistake: got %q, want %q", got, want)
 	}
 }
@@ -91,7 +94,7 @@ func TestMaxMistakes(t *testing.T) {
 func TestTooManyIndicators(t *testing.T) {
 	const reason = ":1:1: document: the file has more than 250000 brackets, braces, commas, colons and dashes; no more are read"
 	for _, text := range []string{
-		strings.Repeat("[", MaxFile), "tables: {contact: [" + strings.Repeat("{},", 300_000) + "{}]}", strings.Repeat("- ", MaxFile/2), strings.Repeat("a: ", 300_000),
+		strings.Repeat("[", document.MaxFile), "tables: {contact: [" + strings.Repeat("{},", 300_000) + "{}]}", strings.Repeat("- ", document.MaxFile/2), strings.Repeat("a: ", 300_000),
 	} {
 		_, err := LoadPack(fstest.MapFS{"a.yaml": {Data: []byte(text)}, "worlds/a.yaml": {Data: []byte(text)}}, testOptions())
 		if got, want := errorText(err), "a.yaml"+reason+"\nworlds/a.yaml"+reason; got != want {
@@ -111,7 +114,7 @@ func TestAliases(t *testing.T) {
 	if got := errorText(err); !strings.Contains(got, want) {
 		t.Errorf("got %.300s, want it to contain %s", got, want)
 	}
-	if _, err := Format("a.yaml", []byte(text)); !strings.Contains(errorText(err), want) {
+	if _, err := form.Format("a.yaml", []byte(text)); !strings.Contains(errorText(err), want) {
 		t.Errorf("Format: got %.300s, want it to contain %s", errorText(err), want)
 	}
 }

@@ -1,66 +1,18 @@
 package scenario
 
 import (
-	"fmt"
 	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
 
-	"google.golang.org/protobuf/proto"
-
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
-	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/scenario/document"
 )
 
 // batchSize is the number of sections per batch. It does not depend on the machine, so a pack
 // exceeds a limit at the same place on every machine.
 const batchSize = 32
-
-// compactScenario is a scenario in a compact form, which saves memory and garbage collection while
-// others are read.
-type compactScenario struct {
-	Loaded // Scenario is nil unless wire is nil
-
-	name string
-	// wire is the scenario without the parts that it shares with others: tables, schema, texts of
-	// tools and the pack's tools and measures.
-	wire   []byte
-	tables []*worldv1.Table
-}
-
-// compact converts a scenario, which must not be used afterwards.
-func compact(loaded Loaded) (compactScenario, error) {
-	setup := loaded.Scenario.GetSetup()
-	out := compactScenario{Loaded: loaded, name: setup.GetName(), tables: setup.GetTables()}
-	setup.Tables, setup.Tools.Descriptions, setup.Schema, setup.ToolModules, setup.ToolBackend = nil, nil, nil, nil, ""
-	setup.ToolServers = nil
-	evaluation := loaded.Scenario.GetEvaluation()
-	evaluation.Schema, evaluation.MeasureModules = nil, nil
-	var err error
-	out.wire, err = proto.Marshal(loaded.Scenario)
-	out.Scenario = nil
-	return out, err
-}
-
-// expandScenarios returns the loaded scenarios.
-func (l *loader) expandScenarios() ([]Loaded, error) {
-	out := make([]Loaded, len(l.loaded))
-	for i := range l.loaded {
-		out[i] = l.loaded[i].Loaded
-		if l.loaded[i].wire == nil {
-			continue
-		}
-		s := &scenariov1.Scenario{}
-		if err := proto.Unmarshal(l.loaded[i].wire, s); err != nil {
-			return nil, fmt.Errorf("read scenario %s: %w", l.loaded[i].name, err)
-		}
-		s.Setup.Tables = l.loaded[i].tables
-		l.addShared(s)
-		out[i].Scenario, l.loaded[i] = s, compactScenario{}
-	}
-	return out, nil
-}
 
 // addShared adds the parts that all scenarios of the pack share.
 func (l *loader) addShared(s *scenariov1.Scenario) {
@@ -83,13 +35,13 @@ func (l *loader) addMeasures(s *scenariov1.Scenario) {
 
 // sectionResult is the content of a section.
 type sectionResult struct {
-	loaded   []compactScenario
-	mistakes Errors
+	loaded   []Loaded
+	mistakes document.Errors
 	usage    usage
 }
 
 func (l *loader) loadScenarios() {
-	var batch []section
+	var batch []document.Section
 	l.each(".", func(r *reader, data []byte) {
 		for _, s := range r.scenarioSections(data) {
 			if batch = append(batch, s); len(batch) == batchSize {
@@ -105,7 +57,7 @@ func (l *loader) loadScenarios() {
 }
 
 // loadBatch reads sections concurrently and adds their contents in order.
-func (l *loader) loadBatch(batch []section) {
+func (l *loader) loadBatch(batch []document.Section) {
 	results := make([]sectionResult, len(batch))
 	var next atomic.Int64
 	var workers sync.WaitGroup
@@ -128,13 +80,13 @@ func (l *loader) loadBatch(batch []section) {
 
 // loadSection reads the scenarios of a section. It does not change the loader and is safe for
 // concurrent use.
-func (l *loader) loadSection(s section) sectionResult {
+func (l *loader) loadSection(s document.Section) sectionResult {
 	out := sectionResult{usage: usage{limits: l.limits}}
-	r := &reader{file: s.file, schema: l.schema}
+	r := newReader(s.File, l.schema)
 	for _, f := range r.scenarios(s) {
-		before := len(r.errors)
+		before := len(r.Errors)
 		b := &builder{
-			reader: r, usage: &out.usage, worlds: l.worlds, recorded: l.recordings, sources: map[string]*value{},
+			reader: r, usage: &out.usage, worlds: l.worlds, recorded: l.recordings, sources: map[string]*document.Value{},
 		}
 		scenario := b.scenario(f)
 		if scenario == nil {
@@ -142,35 +94,31 @@ func (l *loader) loadSection(s section) sectionResult {
 		}
 		l.addShared(scenario)
 		requireConsent(scenario, l.opts.requiredConsents(scenario.GetSetup().GetTools()))
-		b.report(Validate(scenario, l.opts), f.value, slices.Clone(r.errors[before:]))
-		stored, err := compact(Loaded{
-			Scenario: scenario, Position: Position{r.file, f.position.line, f.position.column}, World: b.text(f.value.get("world")), Base: b.base,
+		b.report(Validate(scenario, l.opts), f.Value, slices.Clone(r.Errors[before:]))
+		out.loaded = append(out.loaded, Loaded{
+			Scenario: scenario, Position: r.At(f.Position), World: b.Text(f.Value.Get("world")), Base: b.base,
 		})
-		if err != nil {
-			r.fail(f.position, "cannot be kept: %v", err)
-		}
-		out.loaded = append(out.loaded, stored)
-		if out.usage.stopped || len(r.errors) > maxMistakes {
+		if out.usage.stopped || len(r.Errors) > document.MaxMistakes {
 			break
 		}
 	}
-	out.mistakes = r.errors
+	out.mistakes = r.Errors
 	return out
 }
 
 // keep adds the content of a section unless the pack has exceeded a limit.
-func (l *loader) keep(s section, found *sectionResult) {
+func (l *loader) keep(s document.Section, found *sectionResult) {
 	if l.stopped {
 		return
 	}
-	r, at := &reader{file: s.file}, &value{line: s.before + 1, column: 1}
+	r, at := newReader(s.File, nil), &document.Value{Line: s.Before + 1, Column: 1}
 	for _, loaded := range found.loaded {
-		l.add(r, &value{line: loaded.Position.Line, column: loaded.Position.Column}, loaded)
+		l.add(r, &document.Value{Line: loaded.Position.Line, Column: loaded.Position.Column}, loaded)
 	}
 	l.stopped = l.stopped || found.usage.stopped
 	l.usedRows += found.usage.usedRows
 	l.checkRows(r, at)
 	l.visitRows(r, at, found.usage.usedRowVisits)
-	l.mistakes = append(l.mistakes, slices.Concat(found.mistakes, r.errors)...)
+	l.mistakes = append(l.mistakes, slices.Concat(found.mistakes, r.Errors)...)
 	l.stopped = l.stopped || len(l.mistakes) > l.limits.mistakes
 }

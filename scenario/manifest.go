@@ -1,22 +1,12 @@
 package scenario
 
 import (
-	"regexp"
 	"slices"
 
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
-)
-
-// versionPattern matches versions of packs: semantic versions without build metadata.
-const versionPattern = `^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?$`
-
-// categoryPattern matches names of categories.
-const categoryPattern = `^[A-Z][A-Z0-9_]{0,59}$`
-
-var (
-	versionExpression  = regexp.MustCompile(versionPattern)
-	categoryExpression = regexp.MustCompile(categoryPattern)
+	"github.com/toolsandbox/toolsandbox/scenario/document"
+	"github.com/toolsandbox/toolsandbox/scenario/form"
 )
 
 // Manifest is the content of pack.yaml, the zero value without the file.
@@ -38,39 +28,39 @@ type Need struct {
 	// them is empty.
 	Variable, Command string
 	// Position is its position in pack.yaml.
-	Position
+	document.Position
 }
 
 // loadManifest reads pack.yaml. A standalone pack declares that before its tables.
 func (l *loader) loadManifest(into *Manifest) {
 	l.optional(packFile, func(r *reader, data []byte) {
-		doc := r.object(r.only(data, "description of the pack"), packForm())
+		doc := r.object(r.Only(data, "description of the pack"), form.Pack())
 		if doc == nil {
 			return
 		}
-		into.Name, into.Licence, into.Description = r.text(doc.get("name")), r.text(doc.get("licence")), r.text(doc.get("description"))
-		if version := doc.get("version"); r.checkShape(version, shapeText) {
-			if into.Version = version.text; !versionExpression.MatchString(version.text) {
-				r.fail(version, "is %q, expected three numbers as in 1.4.0", truncate(version.text))
+		into.Name, into.Licence, into.Description = r.Text(doc.Get("name")), r.Text(doc.Get("licence")), r.Text(doc.Get("description"))
+		if version := doc.Get("version"); r.CheckShape(version, document.ShapeText) {
+			if into.Version = version.Text; !form.VersionExpression.MatchString(version.Text) {
+				r.Fail(version, "is %q, expected three numbers as in 1.4.0", document.Truncate(version.Text))
 			}
 		}
-		if standalone := doc.get("standalone"); r.checkShape(standalone, shapeBool) {
-			if into.Standalone = standalone.boolean; !into.Standalone {
-				r.fail(standalone, "is false, expected true; omit it for a pack with the built-in tools and tables")
+		if standalone := doc.Get("standalone"); r.CheckShape(standalone, document.ShapeBool) {
+			if into.Standalone = standalone.Boolean; !into.Standalone {
+				r.Fail(standalone, "is false, expected true; omit it for a pack with the built-in tools and tables")
 			}
 		}
-		for _, item := range r.items(doc.get("categories")) {
-			name := r.text(item)
+		for _, item := range r.Items(doc.Get("categories")) {
+			name := r.Text(item)
 			switch {
-			case !categoryExpression.MatchString(name):
-				r.fail(item, "is %q, expected up to 60 capital letters, digits and underscores that start with a letter", truncate(name))
+			case !form.CategoryExpression.MatchString(name):
+				r.Fail(item, "is %q, expected up to 60 capital letters, digits and underscores that start with a letter", document.Truncate(name))
 			case slices.Contains(knownCategories(), name) || name == allCategories || slices.Contains(into.Categories, name):
-				r.fail(item, "%s exists; remove it", name)
+				r.Fail(item, "%s exists; remove it", name)
 			}
 			into.Categories = append(into.Categories, name)
 		}
-		into.Needs = r.needs(doc.get("needs"))
-		into.Servers = r.servers(doc.get("tools"), into.Needs)
+		into.Needs = r.needs(doc.Get("needs"))
+		into.Servers = r.servers(doc.Get("tools"), into.Needs)
 	})
 	l.opts.categories = into.Categories
 	if into.Standalone {
@@ -80,22 +70,22 @@ func (l *loader) loadManifest(into *Manifest) {
 }
 
 // needs reads the requirements of a pack.
-func (r *reader) needs(v *value) []Need {
-	if v = r.object(v, needsForm()); v == nil {
+func (r *reader) needs(v *document.Value) []Need {
+	if v = r.object(v, form.Needs()); v == nil {
 		return nil
 	}
 	var needs []Need
-	add := func(item *value, need Need) {
-		need.Position = Position{r.file, item.line, item.column}
+	add := func(item *document.Value, need Need) {
+		need.Position = r.At(item)
 		needs = append(needs, need)
 	}
-	for _, item := range r.items(v.get("environment")) {
-		if name := r.text(item); name != "" {
+	for _, item := range r.Items(v.Get("environment")) {
+		if name := r.Text(item); name != "" {
 			add(item, Need{Variable: name})
 		}
 	}
-	for _, item := range r.items(v.get("commands")) {
-		if name := r.text(item); name != "" {
+	for _, item := range r.Items(v.Get("commands")) {
+		if name := r.Text(item); name != "" {
 			add(item, Need{Command: name})
 		}
 	}

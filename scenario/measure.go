@@ -11,6 +11,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/measure"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	"github.com/toolsandbox/toolsandbox/python/source"
+	"github.com/toolsandbox/toolsandbox/scenario/document"
 )
 
 // packMeasures are the measures and extractors of a pack.
@@ -21,7 +22,7 @@ type packMeasures struct {
 }
 
 // withMeasures returns options with the measures and extractors of files.
-func (o Options) withMeasures(modules []*evaluationv1.MeasureModule) (Options, Errors) {
+func (o Options) withMeasures(modules []*evaluationv1.MeasureModule) (Options, document.Errors) {
 	if o.packMeasures.of != nil && sameMeasures(o.packMeasures.of, modules) {
 		return o, nil
 	}
@@ -29,18 +30,18 @@ func (o Options) withMeasures(modules []*evaluationv1.MeasureModule) (Options, E
 	if len(modules) == 0 {
 		return o, nil
 	}
-	var mistakes Errors
+	var mistakes document.Errors
 	set, err := measure.Compile(modules)
 	var wrong source.Mistakes
 	if errors.As(err, &wrong) {
 		for _, m := range wrong {
-			mistakes = append(mistakes, &Error{File: m.File, Line: m.Line, Column: m.Column, Field: m.Function, Reason: m.Reason})
+			mistakes = append(mistakes, &document.Error{File: m.File, Line: m.Line, Column: m.Column, Field: m.Function, Reason: m.Reason})
 		}
 	}
 	for _, f := range set.Functions() {
 		for _, kind := range []measure.Kind{measure.Cells, measure.Rows, measure.Extractor} {
 			if slices.Contains(evaluation.BuiltInNames(kind), f.Name) {
-				mistakes = append(mistakes, &Error{
+				mistakes = append(mistakes, &document.Error{
 					File: f.File, Line: f.Line, Column: f.Column, Field: f.Name,
 					Reason: "a built-in measure or extractor has the name; take another one",
 				})
@@ -59,19 +60,19 @@ func sameMeasures(a, b []*evaluationv1.MeasureModule) bool {
 func (l *loader) loadMeasures() {
 	l.sources(measureFolder, func(r *reader, name, source string) {
 		if source == "" {
-			r.fail(top(), "is empty, expected a function of wanted and found")
+			r.Fail(document.Top(), "is empty, expected a function of wanted and found")
 			return
 		}
 		l.measures = append(l.measures, &evaluationv1.MeasureModule{Name: name, Source: source})
 	})
-	var mistakes Errors
+	var mistakes document.Errors
 	l.opts, mistakes = l.opts.withMeasures(l.measures)
 	l.mistakes = append(l.mistakes, mistakes...)
 }
 
 // measures reads the pack's measures and extractors unless they are known.
 func (c *checker) measures(modules []*evaluationv1.MeasureModule) {
-	var mistakes Errors
+	var mistakes document.Errors
 	c.opts, mistakes = c.opts.withMeasures(modules)
 	for _, mistake := range mistakes {
 		c.fail("evaluation.measure_modules", "%v", mistake)

@@ -9,6 +9,8 @@ import (
 
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/scenario/document"
+	"github.com/toolsandbox/toolsandbox/scenario/form"
 )
 
 const (
@@ -69,18 +71,18 @@ func (c *conversation) add(m *worldv1.Message, visibleTo ...worldv1.Role) {
 
 // messages builds the starting messages from the fields system and user, or from the field
 // messages. It also returns the user: its knowledge and the tools userTools.
-func (b *builder) messages(v *value, userTools []string) ([]*worldv1.Message, *evaluationv1.User) {
-	if explicit := v.get("messages"); explicit != nil {
-		if system := v.get("system"); system != nil {
-			b.fail(system, "cannot stand beside messages; make it one of them")
+func (b *builder) messages(v *document.Value, userTools []string) ([]*worldv1.Message, *evaluationv1.User) {
+	if explicit := v.Get("messages"); explicit != nil {
+		if system := v.Get("system"); system != nil {
+			b.Fail(system, "cannot stand beside messages; make it one of them")
 		}
-		if user := v.get("user"); b.checkShape(user, shapeMapping) {
-			for i := range user.fields {
-				if key := user.fields[i].key; key != "script" && key != "tools" {
-					b.fail(user.fields[i].position, "cannot stand beside messages, which say what the user is told; only script and tools can")
+		if user := v.Get("user"); b.CheckShape(user, document.ShapeMapping) {
+			for i := range user.Fields {
+				if key := user.Fields[i].Key; key != "script" && key != "tools" {
+					b.Fail(user.Fields[i].Position, "cannot stand beside messages, which say what the user is told; only script and tools can")
 				}
 			}
-			b.items(b.singletonList(user.get("script"), "say"))
+			b.Items(b.Singleton(user.Get("script"), "say"))
 		}
 		messages := b.explicitMessages(explicit)
 		toldUser := UserFromMessages(messages)
@@ -90,26 +92,26 @@ func (b *builder) messages(v *value, userTools []string) ([]*worldv1.Message, *e
 	var c conversation
 	c.addText(worldv1.Role_ROLE_SYSTEM, worldv1.Role_ROLE_EXECUTION_ENVIRONMENT, setupText)
 	text := systemText
-	if system := v.get("system"); system != nil {
-		text = b.text(system)
+	if system := v.Get("system"); system != nil {
+		text = b.Text(system)
 	}
 	c.addText(worldv1.Role_ROLE_SYSTEM, worldv1.Role_ROLE_AGENT, text)
-	b.require(v, "user")
-	user := b.object(v.get("user"), userForm())
+	b.Require(v, "user")
+	user := b.object(v.Get("user"), form.User())
 	if user == nil {
 		return c.messages, &evaluationv1.User{}
 	}
-	b.require(user, "goal")
-	b.require(user, "says")
-	b.demonstrations(user.get("demonstrations"), &c)
+	b.Require(user, "goal")
+	b.Require(user, "says")
+	b.demonstrations(user.Get("demonstrations"), &c)
 	toldUser := &evaluationv1.User{
-		Goal:      strings.TrimSpace(b.text(user.get("goal"))),
-		Knowledge: trimmed(b.texts(b.singletonList(user.get("knowledge"), ""))),
-		Unknown:   trimmed(b.texts(b.singletonList(user.get("unknown"), ""))),
+		Goal:      strings.TrimSpace(b.Text(user.Get("goal"))),
+		Knowledge: trimmed(b.Texts(b.Singleton(user.Get("knowledge"), ""))),
+		Unknown:   trimmed(b.Texts(b.Singleton(user.Get("unknown"), ""))),
 		Tools:     userTools,
 	}
 	c.addText(worldv1.Role_ROLE_SYSTEM, worldv1.Role_ROLE_USER, instruction(toldUser))
-	c.addText(worldv1.Role_ROLE_USER, worldv1.Role_ROLE_AGENT, b.text(user.get("says")))
+	c.addText(worldv1.Role_ROLE_USER, worldv1.Role_ROLE_AGENT, b.Text(user.Get("says")))
 	return c.messages, toldUser
 }
 
@@ -158,21 +160,21 @@ func UserFromMessages(messages []*worldv1.Message) *evaluationv1.User {
 }
 
 // explicitMessages reads explicit starting messages.
-func (b *builder) explicitMessages(v *value) []*worldv1.Message {
+func (b *builder) explicitMessages(v *document.Value) []*worldv1.Message {
 	var c conversation
-	for _, item := range b.items(v) {
-		if b.object(item, messageForm()) == nil {
+	for _, item := range b.Items(v) {
+		if b.object(item, form.Message()) == nil {
 			continue
 		}
 		at := "setup.messages[" + strconv.Itoa(len(c.messages)) + "]"
 		b.recordSource(at, item)
-		b.recordSource(at+".recipient", item.get("to"))
-		b.recordSource(at+".sender", item.get("from"))
+		b.recordSource(at+".recipient", item.Get("to"))
+		b.recordSource(at+".sender", item.Get("from"))
 		var readers []worldv1.Role
-		for _, role := range b.items(item.get("visible_to")) {
+		for _, role := range b.Items(item.Get("visible_to")) {
 			readers = append(readers, b.role(role))
 		}
-		c.addText(b.role(item.get("from")), b.role(item.get("to")), b.text(item.get("content")), readers...)
+		c.addText(b.role(item.Get("from")), b.role(item.Get("to")), b.Text(item.Get("content")), readers...)
 	}
 	return c.messages
 }

@@ -20,13 +20,14 @@ import (
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/scenario/document"
+	"github.com/toolsandbox/toolsandbox/scenario/form"
 )
 
 // These are the files of a pack besides its scenarios.
 const (
 	packFile        = "pack.yaml"
 	toolsFile       = "tools.yaml"
-	schemaFile      = "schema.yaml"
 	measureFolder   = "measures"
 	catalogueWire   = "catalogue.binpb"
 	catalogueJSON   = "catalogue.json"
@@ -81,19 +82,15 @@ func loadPack(fsys fs.FS, opts Options, limits limits) (*Pack, error) {
 	l.loadRecordings()
 	l.loadScenarios()
 	l.loadCatalogues()
-	slices.SortStableFunc(l.loaded, func(a, b compactScenario) int { return cmp.Compare(a.name, b.name) })
+	slices.SortStableFunc(l.loaded, func(a, b Loaded) int { return cmp.Compare(a.name(), b.name()) })
 	l.mistakes = append(l.mistakes, duplicates(l.loaded)...)
 	if len(l.mistakes) > 0 {
-		return nil, l.mistakes.atMost(limits.mistakes)
+		return nil, l.mistakes.AtMost(limits.mistakes)
 	}
-	var err error
 	pack.Digest, pack.Tables, pack.Modules, pack.Backends = l.digest(), l.declared, l.modules, l.opts.backends
-	pack.Restated, pack.ToolServers = l.restated, l.servers
-	if pack.Scenarios, err = l.expandScenarios(); err != nil {
-		return nil, err
-	}
+	pack.Restated, pack.ToolServers, pack.Scenarios = l.restated, l.servers, l.loaded
 	if l.rejectRecordings(pack.Scenarios); len(l.mistakes) > 0 {
-		return nil, l.mistakes.atMost(limits.mistakes)
+		return nil, l.mistakes.AtMost(limits.mistakes)
 	}
 	return pack, nil
 }
@@ -118,8 +115,8 @@ type loader struct {
 	// measures holds the files of the pack's measures, which opts contains.
 	measures []*evaluationv1.MeasureModule
 	texts    []*setupv1.ToolDescription
-	loaded   []compactScenario
-	mistakes Errors
+	loaded   []Loaded
+	mistakes document.Errors
 }
 
 // each calls read for every .yaml file of a folder by name, except the pack's own files. It keeps
@@ -128,7 +125,7 @@ func (l *loader) each(folder string, read func(r *reader, data []byte)) {
 	names, mistakes := l.list(folder, ".yaml")
 	l.mistakes = append(l.mistakes, mistakes...)
 	for _, name := range names {
-		if name != packFile && name != toolsFile && name != schemaFile {
+		if name != packFile && name != toolsFile && name != form.SchemaFile {
 			l.file(name, read)
 		}
 	}
@@ -136,11 +133,12 @@ func (l *loader) each(folder string, read func(r *reader, data []byte)) {
 
 // file calls read for a file and keeps the recorded mistakes.
 func (l *loader) file(name string, read func(r *reader, data []byte)) {
-	r := &reader{file: name, schema: l.schema, packMeasures: l.opts.packMeasures}
+	r := newReader(name, l.schema)
+	r.packMeasures = l.opts.packMeasures
 	if data, ok := l.read(r); ok {
 		read(r, data)
 	}
-	l.mistakes = append(l.mistakes, r.errors...)
+	l.mistakes = append(l.mistakes, r.Errors...)
 	l.stopped = l.stopped || len(l.mistakes) > l.limits.mistakes
 }
 
@@ -151,18 +149,6 @@ func (l *loader) optional(name string, read func(r *reader, data []byte)) {
 	}
 }
 
-// only returns the single document of a file, nil without one.
-func (r *reader) only(data []byte, what string) *value {
-	docs := r.documents(data)
-	if len(docs) != 1 && len(r.errors) == 0 {
-		r.fail(top(), "has %d documents, expected one %s", len(docs), what)
-	}
-	if len(docs) != 1 {
-		return nil
-	}
-	return docs[0]
-}
-
 // sources calls keep with base name and text of every Python file in a folder.
 func (l *loader) sources(folder string, keep func(r *reader, name, source string)) {
 	files, mistakes := l.list(folder, ".py")
@@ -171,10 +157,10 @@ func (l *loader) sources(folder string, keep func(r *reader, name, source string
 		l.file(file, func(r *reader, data []byte) {
 			name := strings.TrimSuffix(path.Base(file), ".py")
 			switch {
-			case !declaredExpression.MatchString(name):
-				r.fail(top(), "the name is %q, expected up to 60 lower-case letters, digits and underscores that start with a letter", truncate(name))
+			case !form.DeclaredExpression.MatchString(name):
+				r.Fail(document.Top(), "the name is %q, expected up to 60 lower-case letters, digits and underscores that start with a letter", document.Truncate(name))
 			case !utf8.Valid(data):
-				r.fail(top(), "is not UTF-8")
+				r.Fail(document.Top(), "is not UTF-8")
 			default:
 				keep(r, name, string(data))
 			}
@@ -194,7 +180,7 @@ func (l *loader) loadModules(servers []Server) {
 	if l.opts.Backend != DefaultBackend && len(l.modules) > 0 {
 		l.backend = l.opts.Backend
 	}
-	var mistakes Errors
+	var mistakes document.Errors
 	l.opts, mistakes = l.opts.withSetup(&setupv1.Setup{ToolModules: l.modules, ToolServers: l.servers, ToolBackend: l.backend, Schema: l.declared})
 	if !slices.Contains(l.opts.backends, l.backend) {
 		l.backend = ""
@@ -208,41 +194,41 @@ func (l *loader) loadModules(servers []Server) {
 // loadTools reads the texts of tools, a mapping by tool.
 func (l *loader) loadTools() {
 	l.optional(toolsFile, func(r *reader, data []byte) {
-		doc := r.only(data, "mapping by tool")
-		if !r.checkShape(doc, shapeMapping) {
+		doc := r.Only(data, "mapping by tool")
+		if !r.CheckShape(doc, document.ShapeMapping) {
 			return
 		}
-		for _, f := range doc.fields {
-			if !l.opts.isKnownTool(f.key) {
-				r.fail(f.position, "unknown tool %q%s", f.key, hint(f.key, l.opts.Tools))
+		for _, f := range doc.Fields {
+			if !l.opts.isKnownTool(f.Key) {
+				r.Fail(f.Position, "unknown tool %q%s", f.Key, document.Hint(f.Key, l.opts.Tools))
 				continue
 			}
-			l.texts = append(l.texts, r.toolText(f, l.opts.shapes[f.key]))
+			l.texts = append(l.texts, r.toolText(f, l.opts.shapes[f.Key]))
 		}
 	})
 }
 
 // toolText reads the texts of one tool. shape is nil if the tool has no description.
-func (r *reader) toolText(f field, shape *toolShape) *setupv1.ToolDescription {
-	out := &setupv1.ToolDescription{Tool: f.key}
-	v := r.object(f.value, toolTextForm())
+func (r *reader) toolText(f document.Field, shape *toolShape) *setupv1.ToolDescription {
+	out := &setupv1.ToolDescription{Tool: f.Key}
+	v := r.object(f.Value, form.ToolText())
 	if v == nil {
 		return out
 	}
-	if text := v.get("description"); text != nil {
-		out.Description = proto.String(r.text(text))
+	if text := v.Get("description"); text != nil {
+		out.Description = proto.String(r.Text(text))
 	}
-	arguments := v.get("arguments")
-	if !r.checkShape(arguments, shapeMapping) {
+	arguments := v.Get("arguments")
+	if !r.CheckShape(arguments, document.ShapeMapping) {
 		return out
 	}
-	for _, argument := range arguments.fields {
-		if shape != nil && !slices.Contains(shape.names, argument.key) {
-			r.fail(argument.position, "%s has no argument %q%s", f.key, argument.key, hint(argument.key, shape.names))
+	for _, argument := range arguments.Fields {
+		if shape != nil && !slices.Contains(shape.names, argument.Key) {
+			r.Fail(argument.Position, "%s has no argument %q%s", f.Key, argument.Key, document.Hint(argument.Key, shape.names))
 			continue
 		}
 		out.Arguments = append(out.Arguments, &setupv1.ArgumentDescription{
-			Name: argument.key, Description: r.text(argument.value),
+			Name: argument.Key, Description: r.Text(argument.Value),
 		})
 	}
 	return out
@@ -252,19 +238,19 @@ func (r *reader) toolText(f field, shape *toolShape) *setupv1.ToolDescription {
 func (l *loader) loadRecordings() {
 	l.recordings = map[string][]*setupv1.RecordedAnswer{}
 	l.each(recordingFolder, func(r *reader, data []byte) {
-		doc := r.only(data, "list of answers")
+		doc := r.Only(data, "list of answers")
 		var answers []*setupv1.RecordedAnswer
-		for _, item := range r.items(doc) {
+		for _, item := range r.Items(doc) {
 			if answer := r.recording(item); answer != nil {
 				answers = append(answers, answer)
 			}
 		}
-		l.recordings[worldName(r.file)] = answers
+		l.recordings[worldName(r.File)] = answers
 	})
 }
 
 // add stores a scenario unless there are too many.
-func (l *loader) add(r *reader, at *value, loaded compactScenario) {
+func (l *loader) add(r *reader, at *document.Value, loaded Loaded) {
 	if len(l.loaded) == l.scenarios {
 		l.exceed(r, at, "is one scenario too many; at most %d are read", l.scenarios)
 		return
@@ -275,19 +261,19 @@ func (l *loader) add(r *reader, at *value, loaded compactScenario) {
 // loadCatalogues reads scenarios in canonical form. These have no lines, so a mistake is at the
 // start of the file. Other programs write them, so unreachable targets are not mistakes.
 func (l *loader) loadCatalogues() {
-	for _, form := range []struct {
+	for _, file := range []struct {
 		name string
 		each func([]byte, func(*scenariov1.Scenario) bool) error
 	}{{catalogueJSON, eachInJSON}, {catalogueWire, eachEncoded}} {
-		l.optional(form.name, func(r *reader, data []byte) {
+		l.optional(file.name, func(r *reader, data []byte) {
 			count := 0
-			err := form.each(data, func(s *scenariov1.Scenario) bool {
+			err := file.each(data, func(s *scenariov1.Scenario) bool {
 				l.canonical(r, count, s)
 				count++
-				return !l.stopped && len(r.errors) < maxMistakes
+				return !l.stopped && len(r.Errors) < document.MaxMistakes
 			})
 			if err != nil {
-				r.fail(top(), "is no toolsandbox.scenario.v1.Catalogue: %v", err)
+				r.Fail(document.Top(), "is no toolsandbox.scenario.v1.Catalogue: %v", err)
 			}
 		})
 	}
@@ -308,21 +294,12 @@ func (l *loader) canonical(r *reader, i int, s *scenariov1.Scenario) {
 	opts := l.opts
 	opts.AllowUnreachable = true
 	for _, problem := range Validate(s, opts) {
-		at := &value{line: 1, column: 1, path: fmt.Sprintf("scenarios[%d].%s", i, problem.Path)}
-		r.fail(at, "%s: %s", s.GetSetup().GetName(), problem.Reason)
+		at := &document.Value{Line: 1, Column: 1, Path: fmt.Sprintf("scenarios[%d].%s", i, problem.Path)}
+		r.Fail(at, "%s: %s", s.GetSetup().GetName(), problem.Reason)
 	}
 	for _, table := range s.GetSetup().GetTables() {
 		l.usedRows += len(table.GetRows())
 	}
-	l.checkRows(r, top())
-	l.add(r, top(), compactScenario{name: s.GetSetup().GetName(), Loaded: Loaded{Scenario: s, Position: Position{r.file, 1, 1}}})
-}
-
-// WithPrefix adds a path to the files of the mistakes in place, e.g. the path of their pack, and
-// returns them.
-func (e Errors) WithPrefix(prefix string) Errors {
-	for _, mistake := range e {
-		mistake.File = strings.TrimSuffix(prefix, "/") + "/" + mistake.File
-	}
-	return e
+	l.checkRows(r, document.Top())
+	l.add(r, document.Top(), Loaded{Scenario: s, Position: r.At(document.Top())})
 }

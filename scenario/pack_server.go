@@ -6,12 +6,13 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"sync"
 
 	"google.golang.org/protobuf/encoding/protojson"
 
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	toolsv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/tools/v1"
+	"github.com/toolsandbox/toolsandbox/scenario/document"
+	"github.com/toolsandbox/toolsandbox/scenario/form"
 )
 
 // Server is a tool server of a pack, as pack.yaml describes it.
@@ -29,36 +30,21 @@ type Server struct {
 	// Frozen reports that the pack contains the list of the server's tools.
 	Frozen bool
 	// Position is its position in pack.yaml.
-	Position
+	document.Position
 }
 
-// stateSession is the only value of state.
-const stateSession = "session"
-
-// toolServerForm is an entry of tools in pack.yaml.
-var toolServerForm = sync.OnceValue(func() form {
-	return form{fields: []formField{
-		{"server", "declaredName", "The name of a tool server over gRPC.", false},
-		{"address", "text", "Where that is: host:port.", false},
-		{"mcp", "declaredName", "The name of an MCP server.", false},
-		{"command", "[text]", "The program that is the MCP server, with its arguments; it runs in the pack's directory.", false},
-		{"url", "text", "Where the MCP server is: http:// or https://.", false},
-		{"state", "serverState", "session, if the server keeps something between calls.", false},
-	}}
-})
-
 // servers reads the tool servers of a pack that has needs.
-func (r *reader) servers(v *value, needs []Need) []Server {
+func (r *reader) servers(v *document.Value, needs []Need) []Server {
 	variables := slices.DeleteFunc(slices.Clone(needs), func(n Need) bool { return n.Variable == "" })
 	var servers []Server
-	for _, item := range r.items(v) {
-		before := len(r.errors)
+	for _, item := range r.Items(v) {
+		before := len(r.Errors)
 		server := r.server(item)
-		if len(r.errors) > before {
+		if len(r.Errors) > before {
 			continue
 		}
 		if at := slices.IndexFunc(servers, func(s Server) bool { return s.Name == server.Name }); at >= 0 {
-			r.fail(item, "another server is called %s, in line %d; rename one of them", server.Name, servers[at].Line)
+			r.Fail(item, "another server is called %s, in line %d; rename one of them", server.Name, servers[at].Line)
 			continue
 		}
 		server.Environment = variables
@@ -68,32 +54,32 @@ func (r *reader) servers(v *value, needs []Need) []Server {
 }
 
 // server reads one tool server.
-func (r *reader) server(v *value) Server {
-	if v = r.object(v, toolServerForm()); v == nil {
+func (r *reader) server(v *document.Value) Server {
+	if v = r.object(v, form.ToolServer()); v == nil {
 		return Server{}
 	}
-	out := Server{Position: Position{r.file, v.line, v.column}}
-	overGRPC, overMCP := v.get("server"), v.get("mcp")
-	address, url, command := r.text(v.get("address")), r.text(v.get("url")), r.texts(v.get("command"))
+	out := Server{Position: r.At(v)}
+	overGRPC, overMCP := v.Get("server"), v.Get("mcp")
+	address, url, command := r.Text(v.Get("address")), r.Text(v.Get("url")), r.Texts(v.Get("command"))
 	switch {
 	case overGRPC != nil && overMCP == nil && address != "" && url == "" && len(command) == 0:
-		out.Name, out.Address = r.text(overGRPC), address
+		out.Name, out.Address = r.Text(overGRPC), address
 		if !strings.Contains(address, "://") {
 			out.Address = "grpc://" + address
 		}
 	case overMCP != nil && overGRPC == nil && address == "" && (url == "") != (len(command) == 0):
-		out.Name, out.Address, out.Command = r.text(overMCP), url, command
+		out.Name, out.Address, out.Command = r.Text(overMCP), url, command
 	default:
-		r.fail(v, "expected {server: NAME, address: host:port}, {mcp: NAME, command: [program, …]} or {mcp: NAME, url: http://…}")
+		r.Fail(v, "expected {server: NAME, address: host:port}, {mcp: NAME, command: [program, …]} or {mcp: NAME, url: http://…}")
 	}
-	if !declaredExpression.MatchString(out.Name) {
-		r.fail(v, "the name is %q, expected up to 60 lower-case letters, digits and underscores that start with a letter", truncate(out.Name))
+	if !form.DeclaredExpression.MatchString(out.Name) {
+		r.Fail(v, "the name is %q, expected up to 60 lower-case letters, digits and underscores that start with a letter", document.Truncate(out.Name))
 	}
-	if state := v.get("state"); r.checkShape(state, shapeText) {
-		if out.Stateful = state.text == stateSession; !out.Stateful {
-			r.fail(state, "is %q, expected session", truncate(state.text))
+	if state := v.Get("state"); r.CheckShape(state, document.ShapeText) {
+		if out.Stateful = state.Text == form.StateSession; !out.Stateful {
+			r.Fail(state, "is %q, expected session", document.Truncate(state.Text))
 		} else if overMCP == nil {
-			r.fail(state, "a server over gRPC keeps nothing between calls: it gets the rows that its tools declare; leave it out")
+			r.Fail(state, "a server over gRPC keeps nothing between calls: it gets the rows that its tools declare; leave it out")
 		}
 	}
 	return out
@@ -111,14 +97,14 @@ func (l *loader) loadServers(servers []Server) {
 			l.file(name, func(r *reader, data []byte) {
 				list := &toolsv1.ListToolsResponse{}
 				if err := protojson.Unmarshal(data, list); err != nil || len(list.GetTools()) == 0 {
-					r.fail(top(), "is no list of the tools of %s; write it anew with toolsandbox pack freeze", server.Name)
+					r.Fail(document.Top(), "is no list of the tools of %s; write it anew with toolsandbox pack freeze", server.Name)
 				}
 				out.Tools = list.GetTools()
 			})
 		} else if out.Tools, err = l.opts.listTools(*server); err != nil {
-			mistake, placed := errors.AsType[*Error](err)
+			mistake, placed := errors.AsType[*document.Error](err)
 			if !placed {
-				mistake = &Error{
+				mistake = &document.Error{
 					File: server.File, Line: server.Line, Column: server.Column, Field: "tools",
 					Reason: err.Error(),
 				}
@@ -143,7 +129,7 @@ func (l *loader) rejectRecordings(scenarios []Loaded) {
 			of, isServer := strings.CutPrefix(answer.GetUrl(), serverScheme)
 			of, _, _ = strings.Cut(of, "/")
 			if isServer && slices.ContainsFunc(l.servers, func(s *setupv1.ToolServer) bool { return s.GetName() == of && s.GetSessionState() }) {
-				l.mistakes = append(l.mistakes, &Error{
+				l.mistakes = append(l.mistakes, &document.Error{
 					File: loaded.Position.File, Line: loaded.Position.Line, Column: loaded.Position.Column, Field: setup.GetName() + ".recordings",
 					Reason: of + " keeps a state, so that its answers depend on earlier calls; leave out the answer of " + answer.GetUrl(),
 				})
@@ -161,7 +147,7 @@ func (o Options) listTools(server Server) ([]*toolsv1.Tool, error) {
 }
 
 // setPositions sets the positions of mistakes in tools of servers.
-func setPositions(mistakes Errors, servers []Server) Errors {
+func setPositions(mistakes document.Errors, servers []Server) document.Errors {
 	for _, mistake := range mistakes {
 		of, _, _ := strings.Cut(mistake.Field, ".")
 		at := slices.IndexFunc(servers, func(s Server) bool { return s.Name == of })

@@ -21,6 +21,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
+	"github.com/toolsandbox/toolsandbox/scenario/document"
 )
 
 // testPack returns a pack with every kind of file.
@@ -163,7 +164,7 @@ func TestManifest(t *testing.T) {
 	files["late.yaml"] = &fstest.MapFile{Data: []byte(named("late", "categories: [SINGLE_TOOL_CALL, LATE]\n"+strings.Replace(testScenario, "categories: [SINGLE_TOOL_CALL]\n", "", 1)))}
 	pack := load(files)
 	want := Manifest{Name: "a", Version: "1.4.0-rc.1", Licence: "MIT", Description: "B.", Categories: []string{"LATE"}, Needs: []Need{
-		{Variable: "KEY", Position: Position{"pack.yaml", 6, 23}}, {Command: "uvx", Position: Position{"pack.yaml", 6, 40}},
+		{Variable: "KEY", Position: document.Position{File: "pack.yaml", Line: 6, Column: 23}}, {Command: "uvx", Position: document.Position{File: "pack.yaml", Line: 6, Column: 40}},
 	}}
 	if diff := cmp.Diff(want, pack.Manifest); diff != "" {
 		t.Errorf("manifest (-want +got):\n%s", diff)

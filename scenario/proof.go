@@ -6,6 +6,8 @@ import (
 	"strconv"
 
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
+	"github.com/toolsandbox/toolsandbox/scenario/document"
+	"github.com/toolsandbox/toolsandbox/scenario/form"
 )
 
 const (
@@ -18,41 +20,38 @@ const (
 
 // proof reads the author's claims besides the oracle's solution. Turns count from 1 in files, from
 // 0 in the proof.
-func (b *builder) proof(v *value) *scenariov1.Proof {
+func (b *builder) proof(v *document.Value) *scenariov1.Proof {
 	proof := &scenariov1.Proof{MaxIdleScore: DefaultMaxIdleScore}
-	if score := v.get("max_idle_score"); b.checkShape(score, shapeNumber) {
-		proof.MaxIdleScore = score.number
+	if score := v.Get("max_idle_score"); b.CheckShape(score, document.ShapeNumber) {
+		proof.MaxIdleScore = score.Number
 	}
-	for _, item := range b.items(v.get("orders")) {
+	for _, item := range b.Items(v.Get("orders")) {
 		order := &scenariov1.Order{}
 		b.recordSource("proof.orders["+strconv.Itoa(len(proof.GetOrders()))+"]", item)
-		for _, turn := range b.items(item) {
-			if b.checkShape(turn, shapeNumber) {
-				order.Turns = append(order.Turns, int32(b.integer(turn, 1, maxTurns))-1)
+		for _, turn := range b.Items(item) {
+			if b.CheckShape(turn, document.ShapeNumber) {
+				order.Turns = append(order.Turns, int32(b.Integer(turn, 1, form.MaxTurns))-1)
 			}
 		}
 		proof.Orders = append(proof.Orders, order)
 	}
-	minefields := v.get("minefields")
-	if minefields == nil || minefields.shape != shapeMapping {
+	minefields := v.Get("minefields")
+	if minefields == nil || minefields.Shape != document.ShapeMapping {
 		return proof // evaluation records the mistake
 	}
-	for i := range minefields.fields {
-		item := minefields.fields[i].value
-		if item.get("triggered_by") == nil {
+	for i := range minefields.Fields {
+		item := minefields.Fields[i].Value
+		if item.Get("triggered_by") == nil {
 			continue
 		}
 		at := "proof.triggers[" + strconv.Itoa(len(proof.GetTriggers())) + "]"
-		b.recordSource(at, item.get("triggered_by"))
+		b.recordSource(at, item.Get("triggered_by"))
 		proof.Triggers = append(proof.Triggers, &scenariov1.MinefieldTrigger{
-			Minefield: int32(i), Turns: b.script(item.get("triggered_by"), turnForm(), at+".turns"),
+			Minefield: int32(i), Turns: b.script(item.Get("triggered_by"), form.Turn(), at+".turns"),
 		})
 	}
 	return proof
 }
-
-// maxTurns is the largest number of a turn.
-const maxTurns = 10000
 
 // proof checks the claims about a scenario, if it has any.
 func (c *checker) proof(s *scenariov1.Scenario) {

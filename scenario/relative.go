@@ -9,93 +9,50 @@ import (
 	"strings"
 	"time"
 
-	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/token"
-
 	"github.com/toolsandbox/toolsandbox/internal/expression"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/scenario/document"
+	"github.com/toolsandbox/toolsandbox/scenario/form"
 )
 
-// expressionKey is the only field of a mapping that represents an expression.
-const expressionKey = "python"
-
-// nowText is the scenario's now in place of a timestamp.
-const nowText = "now"
-
-// textPosition is the position of a text's first character in its file. line is 0 if it is unknown.
-type textPosition struct {
-	line, column int
-}
-
-// insideScalar returns the start of a plain or quoted text on one line without escapes.
-func insideScalar(t *token.Token) textPosition {
-	written := strings.TrimSpace(t.Origin)
-	switch {
-	case t.Position == nil || t.Value == "":
-	case written == t.Value:
-		return textPosition{t.Position.Line, t.Position.Column}
-	case written == `"`+t.Value+`"` || written == `'`+t.Value+`'`:
-		return textPosition{t.Position.Line, t.Position.Column + 1}
-	}
-	return textPosition{}
-}
-
-// insideBlock returns the start of a text in a literal block.
-func insideBlock(node *ast.LiteralNode) textPosition {
-	header, text := node.GetToken(), node.Value.GetToken()
-	if header == nil || header.Type != token.LiteralType || header.Position == nil || text == nil {
-		return textPosition{}
-	}
-	indent := len(text.Origin) - len(strings.TrimLeft(text.Origin, " "))
-	return textPosition{header.Position.Line + 1, indent + 1}
-}
-
 // failInText records a mistake of an expression, at its position in the text if that is known.
-func (r *reader) failInText(v *value, err error) {
+func (r *reader) failInText(v *document.Value, err error) {
 	at := *v
 	var mistake *expression.Error
-	if errors.As(err, &mistake) && mistake.Line > 0 && v.inside.line > 0 {
-		at.line, at.column = v.inside.line+mistake.Line-1, v.inside.column+mistake.Column-1
+	if errors.As(err, &mistake) && mistake.Line > 0 && v.Inside.Line > 0 {
+		at.Line, at.Column = v.Inside.Line+mistake.Line-1, v.Inside.Column+mistake.Column-1
 	}
-	r.fail(&at, "%v", err)
+	r.Fail(&at, "%v", err)
 }
 
-// expression returns the expression of a mapping, nil if it is not one.
-func (v *value) expression() *value {
-	if v == nil || v.shape != shapeMapping || len(v.fields) != 1 {
+// expressionIn returns the expression of a mapping, nil if it is not one.
+func expressionIn(v *document.Value) *document.Value {
+	if v == nil || v.Shape != document.ShapeMapping || len(v.Fields) != 1 {
 		return nil
 	}
-	return v.get(expressionKey)
-}
-
-// shapeName returns the name of a value's shape for messages.
-func (v *value) shapeName() string {
-	if v.time != nil {
-		return "a time"
-	}
-	return v.shape.String()
+	return v.Get(form.ExpressionKey)
 }
 
 // resolve replaces the expressions {python: …} in a value by times. In timestamp fields it also
 // replaces now and local times. It does not change extractors. In recorded answers it replaces
 // expressions only.
-func (r *reader) resolve(v *value, clock *setupv1.Clock, recorded bool) {
+func (r *reader) resolve(v *document.Value, clock *setupv1.Clock, recorded bool) {
 	if v == nil {
 		return
 	}
-	if source := v.expression(); source != nil {
+	if source := expressionIn(v); source != nil {
 		r.resolveTime(v, source, clock)
 		return
 	}
-	for _, item := range v.list {
+	for _, item := range v.List {
 		r.resolve(item, clock, recorded)
 	}
-	for i := range v.fields {
-		switch child := v.fields[i].value; {
-		case !recorded && v.fields[i].key == "extractor":
-		case !recorded && child.shape == shapeText && isTimestamp(v.fields[i].key):
+	for i := range v.Fields {
+		switch child := v.Fields[i].Value; {
+		case !recorded && v.Fields[i].Key == "extractor":
+		case !recorded && child.Shape == document.ShapeText && isTimestamp(v.Fields[i].Key):
 			r.resolvePlain(child, clock)
 		default:
 			r.resolve(child, clock, recorded)
@@ -104,26 +61,26 @@ func (r *reader) resolve(v *value, clock *setupv1.Clock, recorded bool) {
 }
 
 // resolveTimes replaces the expressions in a scenario, except in its tables, by times.
-func (r *reader) resolveTimes(v *value, clock *setupv1.Clock) {
+func (r *reader) resolveTimes(v *document.Value, clock *setupv1.Clock) {
 	for _, field := range rolloutParts(v) {
 		r.resolve(field, clock, false)
 	}
-	r.resolve(v.get("recordings"), clock, true)
+	r.resolve(v.Get("recordings"), clock, true)
 }
 
 // rolloutParts returns the parts of a scenario, except its tables, that name rows and contain
 // times: turns and targets.
-func rolloutParts(v *value) []*value {
-	parts := []*value{v.get("oracle")}
+func rolloutParts(v *document.Value) []*document.Value {
+	parts := []*document.Value{v.Get("oracle")}
 	for _, graph := range []string{"milestones", "minefields"} {
-		if nodes := v.get(graph); nodes != nil {
-			for i := range nodes.fields {
-				parts = append(parts, nodes.fields[i].value)
+		if nodes := v.Get(graph); nodes != nil {
+			for i := range nodes.Fields {
+				parts = append(parts, nodes.Fields[i].Value)
 			}
 		}
 	}
-	if user := v.get("user"); user != nil {
-		parts = append(parts, user.get("demonstrations"), user.get("script"))
+	if user := v.Get("user"); user != nil {
+		parts = append(parts, user.Get("demonstrations"), user.Get("script"))
 	}
 	return parts
 }
@@ -133,46 +90,46 @@ func rolloutParts(v *value) []*value {
 func isTimestamp(name string) bool { return strings.Contains("_"+name+"_", "_timestamp_") }
 
 // resolvePlain replaces now or a local time by a time. It does not change other texts.
-func (r *reader) resolvePlain(v *value, clock *setupv1.Clock) {
-	if v.text == nowText {
-		r.resolveTime(v, &value{shape: shapeText, path: v.path, line: v.line, column: v.column, text: nowText}, clock)
+func (r *reader) resolvePlain(v *document.Value, clock *setupv1.Clock) {
+	if v.Text == form.NowText {
+		r.resolveTime(v, &document.Value{Shape: document.ShapeText, Path: v.Path, Line: v.Line, Column: v.Column, Text: form.NowText}, clock)
 		return
 	}
-	if seconds, ok := localTime(v.text, (&startWorld{clock: clock}).zone()); ok {
-		v.setTime(seconds)
+	if seconds, ok := localTime(v.Text, (&startWorld{clock: clock}).zone()); ok {
+		setTime(v, seconds)
 	}
 }
 
 // setTime replaces a value by a time in POSIX seconds.
-func (v *value) setTime(seconds float64) {
-	v.shape, v.fields, v.number = shapeNumber, nil, seconds
-	v.text = strconv.FormatFloat(seconds, 'f', -1, 64)
+func setTime(v *document.Value, seconds float64) {
+	v.Shape, v.Fields, v.Number = document.ShapeNumber, nil, seconds
+	v.Text = strconv.FormatFloat(seconds, 'f', -1, 64)
 	if seconds == math.Trunc(seconds) {
-		v.text += ".0"
+		v.Text += ".0"
 	}
 }
 
 // resolveTime replaces one expression by a number. The number is 0 without a clock, if that has a
 // mistake or is read later.
-func (r *reader) resolveTime(v, source *value, clock *setupv1.Clock) {
-	if !r.checkShape(source, shapeText) {
-		v.shape = shapeBroken
+func (r *reader) resolveTime(v, source *document.Value, clock *setupv1.Clock) {
+	if !r.CheckShape(source, document.ShapeText) {
+		v.Shape = document.ShapeBroken
 		return
 	}
-	compiled, err := expression.CompileTime(source.text)
+	compiled, err := expression.CompileTime(source.Text)
 	if err != nil {
 		r.failInText(source, err)
-		v.shape = shapeBroken
+		v.Shape = document.ShapeBroken
 		return
 	}
 	seconds, err := secondsAt(compiled, clock)
 	if err != nil {
 		r.failInText(source, err)
-		v.shape = shapeBroken
+		v.Shape = document.ShapeBroken
 		return
 	}
-	v.time = compiled
-	v.setTime(seconds)
+	r.times[v], v.Noun = compiled, "a time"
+	setTime(v, seconds)
 }
 
 // secondsAt returns the time of an expression for a clock, 0 if the clock has none.
@@ -187,16 +144,16 @@ func secondsAt(t *expression.Time, clock *setupv1.Clock) (float64, error) {
 // relativeCells are the cells of a world that depend on its clock, by row and column.
 type relativeCells map[*worldv1.Row]map[int]*expression.Time
 
-// add records a cell that depends on the clock.
-func (c relativeCells) add(row *worldv1.Row, column int, v *value) {
-	if v.time == nil {
+// add records a cell that depends on the clock, or with nil one that does not.
+func (c relativeCells) add(row *worldv1.Row, column int, t *expression.Time) {
+	if t == nil {
 		delete(c[row], column)
 		return
 	}
 	if c[row] == nil {
 		c[row] = map[int]*expression.Time{}
 	}
-	c[row][column] = v.time
+	c[row][column] = t
 }
 
 // copyTo copies the records of a row to its copy.
@@ -208,7 +165,7 @@ func (c relativeCells) copyTo(row, copied *worldv1.Row) {
 
 // recomputeWorld recomputes the cells that depend on the clock after a change of the clock at a
 // value.
-func (r *reader) recomputeWorld(w *startWorld, at *value) {
+func (r *reader) recomputeWorld(w *startWorld, at *document.Value) {
 	if at == nil || len(w.relative) == 0 {
 		return
 	}
@@ -224,7 +181,7 @@ func (r *reader) recomputeWorld(w *startWorld, at *value) {
 }
 
 // recomputeRow returns a row recomputed for the world's clock.
-func (r *reader) recomputeRow(w *startWorld, schema world.Table, row *worldv1.Row, at *value) *worldv1.Row {
+func (r *reader) recomputeRow(w *startWorld, schema world.Table, row *worldv1.Row, at *document.Value) *worldv1.Row {
 	moved := copyRow(row)
 	w.relative.copyTo(row, moved)
 	for column := range schema.Columns {
@@ -234,7 +191,7 @@ func (r *reader) recomputeRow(w *startWorld, schema world.Table, row *worldv1.Ro
 		}
 		seconds, err := secondsAt(t, w.clock)
 		if err != nil {
-			r.fail(at, "with this clock, %s.%s of a row of the world cannot be computed: %v",
+			r.Fail(at, "with this clock, %s.%s of a row of the world cannot be computed: %v",
 				world.AuthorName(schema.Name), schema.Columns[column].Name, err)
 		}
 		moved.Cells[column] = world.Number(seconds)

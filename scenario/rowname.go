@@ -7,6 +7,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/scenario/document"
 )
 
 // rowNamePrefix is the prefix of a row's name, which represents its id.
@@ -28,26 +29,26 @@ type namedRow struct{ name, id string }
 
 // names returns the rows of a world by name, with the changes that tables describe. tables may be
 // nil.
-func (r *reader) names(u *usage, w *startWorld, tables *value) *rowNames {
+func (r *reader) names(u *usage, w *startWorld, tables *document.Value) *rowNames {
 	n := &rowNames{
 		reader: r, usage: u, rows: map[string][]*worldv1.Row{}, given: map[string][]namedRow{},
 		found: map[string][]namedRow{},
 	}
 	for _, schema := range r.world().StoredTables() {
 		n.rows[schema.Name] = w.tables[schema.Name].GetRows()
-		if tables == nil || tables.shape != shapeMapping {
+		if tables == nil || tables.Shape != document.ShapeMapping {
 			continue
 		}
-		rows := tables.get(world.AuthorName(schema.Name))
-		if rows != nil && rows.shape == shapeMapping {
-			rows = rows.get("add")
+		rows := tables.Get(world.AuthorName(schema.Name))
+		if rows != nil && rows.Shape == document.ShapeMapping {
+			rows = rows.Get("add")
 		} else if rows != nil {
 			n.rows[schema.Name] = nil
 		}
 		if rows == nil {
 			continue
 		}
-		for _, row := range rows.list {
+		for _, row := range rows.List {
 			n.given[schema.Name] = append(n.given[schema.Name], namedRowOf(schema, row))
 		}
 	}
@@ -55,7 +56,7 @@ func (r *reader) names(u *usage, w *startWorld, tables *value) *rowNames {
 }
 
 // resolveNames replaces row names by ids in a scenario, except in its tables.
-func (b *builder) resolveNames(v *value, start *startWorld) {
+func (b *builder) resolveNames(v *document.Value, start *startWorld) {
 	names := b.names(b.usage, start, nil)
 	for _, field := range rolloutParts(v) {
 		names.resolve(field)
@@ -63,10 +64,10 @@ func (b *builder) resolveNames(v *value, start *startWorld) {
 }
 
 // namedRowOf returns name and id of a row in a file.
-func namedRowOf(schema world.Table, row *value) namedRow {
+func namedRowOf(schema world.Table, row *document.Value) namedRow {
 	text := func(column string) string {
-		if v := row.get(column); v != nil && v.shape == shapeText {
-			return v.text
+		if v := row.Get(column); v != nil && v.Shape == document.ShapeText {
+			return v.Text
 		}
 		return ""
 	}
@@ -116,17 +117,17 @@ func (r *reader) idTable(name string) (world.Table, bool) {
 }
 
 // resolve replaces names by ids in all id fields of a value.
-func (n *rowNames) resolve(v *value) {
+func (n *rowNames) resolve(v *document.Value) {
 	if v == nil || n.stopped {
 		return
 	}
-	for _, item := range v.list {
+	for _, item := range v.List {
 		n.resolve(item)
 	}
-	for i := range v.fields {
-		child := v.fields[i].value
-		schema, holdsID := n.idTable(v.fields[i].key)
-		if name, named := strings.CutPrefix(child.text, rowNamePrefix); named && holdsID && child.shape == shapeText {
+	for i := range v.Fields {
+		child := v.Fields[i].Value
+		schema, holdsID := n.idTable(v.Fields[i].Key)
+		if name, named := strings.CutPrefix(child.Text, rowNamePrefix); named && holdsID && child.Shape == document.ShapeText {
 			n.resolveName(child, schema, name)
 			continue
 		}
@@ -136,7 +137,7 @@ func (n *rowNames) resolve(v *value) {
 
 // resolveName replaces a name by the id of its row: the row with this explicit name, with this
 // content, or the only row whose name starts with it.
-func (n *rowNames) resolveName(v *value, schema world.Table, name string) {
+func (n *rowNames) resolveName(v *document.Value, schema world.Table, name string) {
 	rows := n.search(v, schema)
 	explicit := contentID(name) // id of a row with this explicit name
 	ids := idsOf(rows, func(row namedRow) bool { return row.id == explicit })
@@ -150,18 +151,19 @@ func (n *rowNames) resolveName(v *value, schema world.Table, name string) {
 	switch {
 	case n.stopped:
 	case len(ids) == 1:
-		v.text = ids[0]
+		v.Text = ids[0]
 		return
 	case len(ids) > 1:
-		n.fail(v, "%d rows of %s are called so; write more of the name, or give one a name of its own, %s: $…", len(ids), table, schema.Columns[0].Name)
+		n.Fail(v, "%d rows of %s are called so; write more of the name, or give one a name of its own, %s: $…", len(ids), table, schema.Columns[0].Name)
 	default:
 		names := make([]string, len(rows))
 		for i, row := range rows {
 			names[i] = row.name
 		}
-		n.fail(v, "no row of %s is called %q%s", table, name, hint(name, sorted(names)))
+		slices.Sort(names)
+		n.Fail(v, "no row of %s is called %q%s", table, name, document.Hint(name, names))
 	}
-	v.shape = shapeBroken
+	v.Shape = document.ShapeBroken
 }
 
 func idsOf(rows []namedRow, matches func(namedRow) bool) []string {
@@ -175,7 +177,7 @@ func idsOf(rows []namedRow, matches func(namedRow) bool) []string {
 }
 
 // search returns the rows of a table with their names. at is the searching value.
-func (n *rowNames) search(at *value, schema world.Table) []namedRow {
+func (n *rowNames) search(at *document.Value, schema world.Table) []namedRow {
 	found, searched := n.found[schema.Name]
 	if !n.visitRows(n.reader, at, len(n.rows[schema.Name])+len(n.given[schema.Name])) || searched {
 		return found

@@ -5,6 +5,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/scenario/document"
 )
 
 // rowReferences fills missing cells of added rows from the rows to which they refer:
@@ -18,7 +19,7 @@ type rowReferences struct {
 }
 
 // fill completes added rows. written are their sources in the file.
-func (f *rowReferences) fill(schema world.Table, rows []*worldv1.Row, written []*value) {
+func (f *rowReferences) fill(schema world.Table, rows []*worldv1.Row, written []*document.Value) {
 	for at, column := range schema.Columns {
 		named, ok := f.idTable(column.Name)
 		if !ok || column.Name == named.Columns[0].Name {
@@ -31,7 +32,7 @@ func (f *rowReferences) fill(schema world.Table, rows []*worldv1.Row, written []
 				continue
 			}
 			for i, row := range rows {
-				if found := f.row(named.Name, row.GetCells()[at].GetText()); found != nil && written[i].get(prefix+about.Name) == nil {
+				if found := f.row(named.Name, row.GetCells()[at].GetText()); found != nil && written[i].Get(prefix+about.Name) == nil {
 					row.Cells[into] = found.GetCells()[source]
 				}
 			}

@@ -3,10 +3,8 @@
 package scenario
 
 import (
-	"cmp"
 	"fmt"
 	"path"
-	"slices"
 	"sync"
 	"time"
 
@@ -16,6 +14,7 @@ import (
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	toolsv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/tools/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/scenario/document"
 )
 
 // Options define what scenarios may use. OptionsFor returns those for a list of tools. The zero
@@ -37,7 +36,7 @@ type Options struct {
 	// result contains the files' tools and, unless the pack is standalone, the built-in ones. It also
 	// returns the files' tools that always need the user's consent. Errors are mistakes in the files.
 	// Nil accepts every file.
-	Compile func(setup *setupv1.Setup) ([]*toolhostv1.ToolInfo, []*setupv1.ConsentTool, Errors)
+	Compile func(setup *setupv1.Setup) ([]*toolhostv1.ToolInfo, []*setupv1.ConsentTool, document.Errors)
 	// ListTools requests the tools of a pack's tool server. Nil disables requests, so packs need files
 	// with the lists.
 	ListTools func(server Server) ([]*toolsv1.Tool, error)
@@ -107,7 +106,7 @@ type Loaded struct {
 	// Scenario is the canonical form, which Validate accepts.
 	Scenario *scenariov1.Scenario
 	// Position is the position of its first field.
-	Position Position
+	Position document.Position
 	// World is the name of the starting world, empty without one.
 	World string
 	// Base holds that world's tables at the scenario's time, without the scenario's changes. It is nil
@@ -115,29 +114,24 @@ type Loaded struct {
 	Base []*worldv1.Table
 }
 
+// name returns the scenario's name.
+func (l *Loaded) name() string { return l.Scenario.GetSetup().GetName() }
+
 // duplicates reports names of several scenarios. loaded is sorted by name.
-func duplicates(loaded []compactScenario) Errors {
-	var mistakes Errors
+func duplicates(loaded []Loaded) document.Errors {
+	var mistakes document.Errors
 	for i := 1; i < len(loaded); i++ {
-		name := loaded[i].name
-		if name == "" || name != loaded[i-1].name {
+		name := loaded[i].name()
+		if name == "" || name != loaded[i-1].name() {
 			continue
 		}
 		at, first := loaded[i].Position, loaded[i-1].Position
-		mistakes = append(mistakes, &Error{
+		mistakes = append(mistakes, &document.Error{
 			File: at.File, Line: at.Line, Column: at.Column, Field: name,
 			Reason: fmt.Sprintf("another scenario is called %q too, at %s:%d:%d; names must be unique", name, first.File, first.Line, first.Column),
 		})
 	}
 	return mistakes
-}
-
-// sort orders mistakes by file, line, column and text.
-func (e Errors) sort() {
-	slices.SortStableFunc(e, func(a, b *Error) int {
-		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column),
-			cmp.Compare(a.Field, b.Field), cmp.Compare(a.Reason, b.Reason))
-	})
 }
 
 // worldName returns the name of the world in a file of the worlds folder.

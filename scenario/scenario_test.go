@@ -21,6 +21,8 @@ import (
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/scenario/document"
+	"github.com/toolsandbox/toolsandbox/scenario/form"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -79,7 +81,7 @@ func TestGolden(t *testing.T) {
 	if diff := cmp.Diff(string(want), got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if got, want := loaded[1].Position, (Position{"all.yaml", 80, 1}); got != want {
+	if got, want := loaded[1].Position, (document.Position{File: "all.yaml", Line: 80, Column: 1}); got != want {
 		t.Errorf("position of %s: got %v, want %v", loaded[1].Scenario.GetSetup().GetName(), got, want)
 	}
 }
@@ -126,7 +128,7 @@ func TestCatalogue(t *testing.T) {
 		}
 		checkTurns(t, name, oracle, setup.GetUserScript())
 	}
-	for _, category := range AuthorCategories() {
+	for _, category := range form.Categories() {
 		if categories[category] == 0 {
 			t.Errorf("no scenario is about %s", category)
 		}
@@ -343,7 +345,7 @@ func FuzzLoad(f *testing.F) {
 func TestDeepNesting(t *testing.T) {
 	for _, text := range []string{
 		strings.Repeat("[", 300_000), strings.Repeat("{a: ", 200_000), strings.Repeat("- ", 300_000) + "x",
-		strings.Repeat("? ", 300_000), strings.Repeat("x", MaxFile+1),
+		strings.Repeat("? ", 300_000), strings.Repeat("x", document.MaxFile+1),
 	} {
 		if loaded, err := readPack(files(text, testWorld), testOptions()); err == nil {
 			t.Errorf("%.20q…: got %d scenarios, want an error", text, len(loaded))

@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/toolsandbox/toolsandbox/scenario/document"
 )
 
 var (
@@ -15,29 +17,29 @@ var (
 
 // scenarioSections splits a file of scenarios into one section per scenario if each starts on a
 // top-level line. Other files are one section.
-func (r *reader) scenarioSections(data []byte) []section {
-	var out []section
+func (r *reader) scenarioSections(data []byte) []document.Section {
+	var out []document.Section
 	seen := false
-	for _, s := range r.sections(data) {
-		keys := topLevelLine.FindAllStringIndex(s.text, -1)
-		if len(keys) > 0 && strings.HasPrefix(s.text[keys[0][0]:], "---") {
+	for _, s := range r.Sections(data) {
+		keys := topLevelLine.FindAllStringIndex(s.Text, -1)
+		if len(keys) > 0 && strings.HasPrefix(s.Text[keys[0][0]:], "---") {
 			keys = keys[1:]
 		}
-		if slices.ContainsFunc(keys, func(at []int) bool { return !scenarioKey.MatchString(s.text[at[0]:at[1]]) }) ||
-			strings.ContainsAny(s.text, "\r") {
+		if slices.ContainsFunc(keys, func(at []int) bool { return !scenarioKey.MatchString(s.Text[at[0]:at[1]]) }) ||
+			strings.ContainsAny(s.Text, "\r") {
 			keys = nil
 		} else if seen && len(keys) > 0 {
-			r.fail(&value{line: s.before + 1, column: 1}, errSeveralDocuments)
+			r.Fail(&document.Value{Line: s.Before + 1, Column: 1}, errSeveralDocuments)
 		}
 		seen = seen || len(keys) > 0
-		begin, line := 0, s.before
+		begin, line := 0, s.Before
 		for i := 1; i < len(keys); i++ {
 			next := keys[i][0]
-			out = append(out, section{s.file, line, s.text[begin:next]})
-			line += strings.Count(s.text[begin:next], "\n")
+			out = append(out, document.Section{File: s.File, Before: line, Text: s.Text[begin:next]})
+			line += strings.Count(s.Text[begin:next], "\n")
 			begin = next
 		}
-		out = append(out, section{s.file, line, s.text[begin:]})
+		out = append(out, document.Section{File: s.File, Before: line, Text: s.Text[begin:]})
 	}
 	return out
 }
@@ -46,14 +48,14 @@ func (r *reader) scenarioSections(data []byte) []section {
 const errSeveralDocuments = "a file of scenarios is one mapping from names to scenarios; leave --- out"
 
 // scenarios returns the scenarios of a section by name.
-func (r *reader) scenarios(s section) []field {
-	var found []field
-	for i, doc := range r.parse(s) {
+func (r *reader) scenarios(s document.Section) []document.Field {
+	var found []document.Field
+	for i, doc := range r.Parse(s) {
 		switch {
 		case i > 0:
-			r.fail(doc, errSeveralDocuments)
-		case r.checkShape(doc, shapeMapping):
-			found = append(found, doc.fields...)
+			r.Fail(doc, errSeveralDocuments)
+		case r.CheckShape(doc, document.ShapeMapping):
+			found = append(found, doc.Fields...)
 		}
 	}
 	return found

@@ -27,10 +27,10 @@ func TestScenarioSections(t *testing.T) {
 	} {
 		var got []string
 		for _, part := range (&reader{}).scenarioSections([]byte(c.text)) {
-			got = append(got, part.text)
-			before, _, _ := strings.Cut(c.text, part.text)
-			if want := strings.Count(before, "\n"); part.before != want {
-				t.Errorf("%s: %q stands behind %d lines, want %d", c.name, part.text, part.before, want)
+			got = append(got, part.Text)
+			before, _, _ := strings.Cut(c.text, part.Text)
+			if want := strings.Count(before, "\n"); part.Before != want {
+				t.Errorf("%s: %q stands behind %d lines, want %d", c.name, part.Text, part.Before, want)
 			}
 		}
 		if diff := cmp.Diff(c.want, got); diff != "" {

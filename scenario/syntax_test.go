@@ -11,30 +11,6 @@ import (
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 )
 
-// TestSyntaxErrors checks position and explanation of common mistakes in YAML.
-func TestSyntaxErrors(t *testing.T) {
-	const colon, tab = "not readable as YAML: a text with a colon before a space has to stand in quotes; write ",
-		"not readable as YAML: the line is indented with a tab; write spaces, two for each level"
-	for _, c := range []struct{ name, text, want string }{
-		{"colon", "name: a\nuser:\n  goal: Remind me: call\n", `a.yaml:3:18: document: ` + colon + `goal: "Remind me: call"`},
-		{"colon at the end", "user:\n  goal: Remind me:\n  says: b\n", `a.yaml:2:18: document: ` + colon + `goal: "Remind me:"`},
-		{"colon in an item", "milestones:\n- name: x\n  says: The time: 5 # why\n", `a.yaml:3:17: document: ` + colon + `says: "The time: 5"`},
-		{"colon behind an umlaut", "name: a\nnotes: Über alles: ja\n", `a.yaml:2:18: document: ` + colon + `notes: "Über alles: ja"`},
-		{"colon in a later document", "name: a\n---\nname: b\n---\nnotes: c: d\n", `a.yaml:5:9: document: ` + colon + `notes: "c: d"`},
-		{"tab", "user:\n\tgoal: a\n", "a.yaml:2:1: document: " + tab},
-		{"tab behind spaces", "user:\n  goal: a\n \tsays: b\n", "a.yaml:3:2: document: " + tab},
-		{"others", "name: [a\n", "a.yaml:1:7: document: not readable as YAML: sequence end token ']' not found"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			r := &reader{file: "a.yaml"}
-			r.documents([]byte(c.text))
-			if got := errorText(r.errors); got != c.want {
-				t.Errorf("got  %s\nwant %s", got, c.want)
-			}
-		})
-	}
-}
-
 // TestColonMakesMapping checks the explanation of a text that its colon makes a mapping.
 func TestColonMakesMapping(t *testing.T) {
 	checkErrors(t, files(edit(t, testScenario, "says: Wifi off!", "says: Wifi off!\n  knowledge: [x, One thing: two]"), testWorld), []string{

@@ -3,6 +3,8 @@ package scenario
 import (
 	"fmt"
 	"strings"
+
+	"github.com/toolsandbox/toolsandbox/scenario/form"
 )
 
 // TemplateWorld is the name of the template's starting world.
@@ -44,7 +46,7 @@ tables:
 // Template returns a new scenario with a name, and its starting world. Both are in canonical form,
 // and the scenario can be run and scored. The error is about the name.
 func Template(name string) (scenario, world []byte, err error) {
-	if !nameExpression.MatchString(name) {
+	if !form.NameExpression.MatchString(name) {
 		return nil, nil, fmt.Errorf("%q is no name, expected up to 200 letters, digits, dots, dashes and underscores that start with a letter or digit", name)
 	}
 	return []byte(strings.Replace(templateText, "NAME", name, 1)), []byte(templateWorldText), nil

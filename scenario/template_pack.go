@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/toolsandbox/toolsandbox/internal/world"
+	"github.com/toolsandbox/toolsandbox/scenario/form"
 )
 
 // templateFiles is a valid pack. NAME in pack.yaml is the placeholder of its name.
@@ -36,7 +37,7 @@ func WritePackTemplate(dir string) error {
 		return fmt.Errorf("write pack: %w", err)
 	}
 	name := filepath.Base(absolute)
-	if !nameExpression.MatchString(name) {
+	if !form.NameExpression.MatchString(name) {
 		return fmt.Errorf("%w: %q is none of a pack, expected letters, digits, dots, dashes and underscores that start with a letter or digit", ErrName, name)
 	}
 	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
@@ -62,7 +63,7 @@ func WritePackTemplate(dir string) error {
 	if err != nil {
 		return fmt.Errorf("write pack: %w", err)
 	}
-	schema, err := JSONSchema(world.SchemaOrBuiltin(declared), categories)
+	schema, err := form.JSONSchema(world.SchemaOrBuiltin(declared), categories)
 	if err != nil {
 		return err
 	}

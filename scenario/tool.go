@@ -16,6 +16,7 @@ import (
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/scenario/document"
 )
 
 // toolShape describes a tool for checks.
@@ -55,7 +56,7 @@ func (o Options) withTools(tools []*toolhostv1.ToolInfo) (Options, error) {
 }
 
 // withSetup returns options with the tools of a setup.
-func (o Options) withSetup(setup *setupv1.Setup) (Options, Errors) {
+func (o Options) withSetup(setup *setupv1.Setup) (Options, document.Errors) {
 	modules, backend, standalone := setup.GetToolModules(), setup.GetToolBackend(), isStandalone(setup.GetSchema())
 	same := slices.EqualFunc(o.modules, modules, func(a, b *setupv1.ToolModule) bool { return a == b || proto.Equal(a, b) }) &&
 		slices.EqualFunc(o.servers, setup.GetToolServers(), func(a, b *setupv1.ToolServer) bool { return a == b || proto.Equal(a, b) })
@@ -68,7 +69,7 @@ func (o Options) withSetup(setup *setupv1.Setup) (Options, Errors) {
 	}
 	opts, err := o.withTools(tools)
 	if err != nil {
-		return o, Errors{{File: toolFolder, Line: 1, Column: 1, Reason: err.Error()}}
+		return o, document.Errors{{File: toolFolder, Line: 1, Column: 1, Reason: err.Error()}}
 	}
 	opts.modules, opts.servers, opts.standalone, opts.backend, opts.moduleConsentTools = modules, setup.GetToolServers(), standalone, backend, confirm
 	return opts, nil
@@ -93,9 +94,9 @@ func (c *checker) arguments(path, tool string, arguments map[string]json.RawMess
 		case at < 0 && len(shape.names) == 0:
 			c.fail(path, "%s takes no arguments, so none is called %q", tool, name)
 		case at < 0:
-			c.fail(path, "%s has no argument %q%s", tool, name, hint(name, shape.names))
+			c.fail(path, "%s has no argument %q%s", tool, name, document.Hint(name, shape.names))
 		case shape.parameters[at].Type != "" && !fitsType(raw, shape.parameters[at].Type):
-			c.fail(path, "argument %s of %s is %s, expected %s", name, tool, truncate(string(raw)), article(shape.parameters[at].Type))
+			c.fail(path, "argument %s of %s is %s, expected %s", name, tool, document.Truncate(string(raw)), article(shape.parameters[at].Type))
 		}
 	}
 	for _, p := range shape.parameters {
@@ -122,7 +123,7 @@ func (c *checker) descriptions(texts []*setupv1.ToolDescription) {
 		for j, argument := range text.GetArguments() {
 			if shape != nil && !slices.Contains(shape.names, argument.GetName()) {
 				c.fail(fmt.Sprintf("%s.arguments[%d]", path, j), "%s has no argument %q%s", text.GetTool(), argument.GetName(),
-					hint(argument.GetName(), shape.names))
+					document.Hint(argument.GetName(), shape.names))
 			}
 		}
 	}

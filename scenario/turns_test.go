@@ -41,7 +41,7 @@ func TestTurns(t *testing.T) {
 		"no turn": {"[]", nil},
 	}
 	for name, test := range tests {
-		got, err := Turns("s.yaml", []byte(test.text))
+		got, err := ParseTurns("s.yaml", []byte(test.text))
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -77,7 +77,7 @@ func TestTurnErrors(t *testing.T) {
 		{"- say: 'x", "s.yaml:1:8: document: not readable as YAML: could not find end character of single-quoted text"},
 	}
 	for _, test := range tests {
-		_, err := Turns("s.yaml", []byte(test.text))
+		_, err := ParseTurns("s.yaml", []byte(test.text))
 		if err == nil || err.Error() != test.want {
 			t.Errorf("%q:\n got %v\nwant %s", test.text, err, test.want)
 		}
@@ -90,7 +90,7 @@ func FuzzTurns(f *testing.F) {
 	f.Add("[{\"say\": \"x\"}]")
 	f.Add("- say: &a [*a]")
 	f.Fuzz(func(t *testing.T, text string) {
-		turns, err := Turns("s.yaml", []byte(text))
+		turns, err := ParseTurns("s.yaml", []byte(text))
 		if err != nil && (turns != nil || !strings.HasPrefix(err.Error(), "s.yaml:")) {
 			t.Errorf("%q: got %v, %v, want an error that starts with the place", text, turns, err)
 		}

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -14,6 +13,8 @@ import (
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/scenario/document"
+	"github.com/toolsandbox/toolsandbox/scenario/form"
 )
 
 // Problem is a mistake of a canonical scenario.
@@ -23,11 +24,6 @@ type Problem struct {
 	// Reason states the mistake and the expected value.
 	Reason string
 }
-
-// namePattern matches valid names, which are also names of folders.
-const namePattern = `^[A-Za-z0-9][A-Za-z0-9_.-]{0,199}$`
-
-var nameExpression = regexp.MustCompile(namePattern)
 
 type checker struct {
 	opts     Options
@@ -47,7 +43,7 @@ func Validate(s *scenariov1.Scenario, opts Options) []Problem {
 	c.schema(s)
 	c.modules(setup)
 	c.measures(s.GetEvaluation().GetMeasureModules())
-	if !nameExpression.MatchString(setup.GetName()) {
+	if !form.NameExpression.MatchString(setup.GetName()) {
 		c.fail("setup.name", "is %q, expected up to 200 letters, digits, dots, dashes and underscores that start with a letter or digit",
 			setup.GetName())
 	}
@@ -92,7 +88,7 @@ func (c *checker) schema(s *scenariov1.Scenario) {
 
 // modules reads the pack's tools unless they are known.
 func (c *checker) modules(setup *setupv1.Setup) {
-	var mistakes Errors
+	var mistakes document.Errors
 	c.opts, mistakes = c.opts.withSetup(setup)
 	for _, mistake := range mistakes {
 		c.fail("setup.tool_modules", "%v", mistake)
@@ -153,7 +149,7 @@ func (c *checker) categories(categories []string) {
 	for i, name := range categories {
 		path := fmt.Sprintf("setup.categories[%d]", i)
 		if !slices.Contains(known, name) {
-			c.fail(path, "unknown category %q%s", name, hint(name, known))
+			c.fail(path, "unknown category %q%s", name, document.Hint(name, known))
 		} else if slices.Contains(categories[:i], name) {
 			c.fail(path, "category %s occurs twice (those for augmentations are added by themselves)", name)
 		}
@@ -243,7 +239,7 @@ func (o Options) badPhone(column string, cell *worldv1.Value) string {
 	if !strings.HasSuffix(column, "phone_number") || cell.GetKind() == nil || o.phone(cell.GetText()) {
 		return ""
 	}
-	return fmt.Sprintf("is %q, expected a phone number in international form like +493023125040", truncate(cell.GetText()))
+	return fmt.Sprintf("is %q, expected a phone number in international form like +493023125040", document.Truncate(cell.GetText()))
 }
 
 // messages checks that the last message has a valid recipient and that indices have no gaps.
@@ -274,7 +270,7 @@ func (c *checker) messages(messages []*worldv1.Message) {
 
 func (c *checker) tool(path, name string) {
 	if !c.opts.isKnownTool(name) {
-		c.fail(path, "unknown tool %q%s", name, hint(name, c.opts.Tools))
+		c.fail(path, "unknown tool %q%s", name, document.Hint(name, c.opts.Tools))
 	}
 }
 
@@ -303,19 +299,10 @@ func (c *checker) script(path string, turns []*worldv1.ScriptTurn, refuse func(t
 			ids[call.GetId()] = true
 			var arguments map[string]json.RawMessage
 			if err := json.Unmarshal([]byte(call.GetArgumentsJson()), &arguments); err != nil || arguments == nil {
-				c.fail(where+".arguments_json", "is no JSON object: %s", truncate(call.GetArgumentsJson()))
+				c.fail(where+".arguments_json", "is no JSON object: %s", document.Truncate(call.GetArgumentsJson()))
 				continue
 			}
 			c.arguments(where+".arguments_json", call.GetTool(), arguments, true)
 		}
 	}
-}
-
-// truncate shortens a text for a message.
-func truncate(text string) string {
-	const maxLength = 60
-	if runes := []rune(strings.TrimSpace(text)); len(runes) > maxLength {
-		return string(runes[:maxLength]) + "…"
-	}
-	return strings.TrimSpace(text)
 }

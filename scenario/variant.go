@@ -10,6 +10,7 @@ import (
 
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
+	"github.com/toolsandbox/toolsandbox/scenario/form"
 )
 
 // Variant is a combination of augmentations.
@@ -57,7 +58,7 @@ func BaseName(name string) string {
 func IsBase(s *scenariov1.Scenario) bool {
 	return len(s.GetSetup().GetTools().GetAugmentations()) == 0 &&
 		!slices.ContainsFunc(s.GetSetup().GetCategories(), func(name string) bool {
-			return name != noDistractionTools && slices.Contains(knownCategories(), name) && !slices.Contains(AuthorCategories(), name)
+			return name != noDistractionTools && slices.Contains(knownCategories(), name) && !slices.Contains(form.Categories(), name)
 		})
 }
 

@@ -10,6 +10,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/scenario/document"
+	"github.com/toolsandbox/toolsandbox/scenario/form"
 )
 
 // startWorld is a starting state of scenarios. Worlds and scenarios share immutable tables and
@@ -78,7 +80,7 @@ func (l *loader) loadWorlds() {
 	w := &worldReader{usage: l.usage, files: map[string][]byte{}, readers: map[string]*reader{}, built: map[string]*startWorld{}}
 	names, mistakes := l.list(worldFolder, ".yaml")
 	for _, file := range names {
-		r := &reader{file: file, schema: l.schema}
+		r := newReader(file, l.schema)
 		w.readers[worldName(file)] = r
 		if data, ok := l.read(r); ok {
 			w.files[worldName(file)] = data
@@ -86,7 +88,7 @@ func (l *loader) loadWorlds() {
 	}
 	for _, file := range names {
 		w.build(worldName(file))
-		mistakes = append(mistakes, w.readers[worldName(file)].errors...)
+		mistakes = append(mistakes, w.readers[worldName(file)].Errors...)
 	}
 	l.worlds, l.mistakes = w.built, append(l.mistakes, mistakes...)
 }
@@ -99,64 +101,64 @@ func (w *worldReader) build(name string) *startWorld {
 	r := w.readers[name]
 	out := emptyWorld(r.world())
 	w.building = append(w.building, name)
-	if doc := r.object(w.document(name), worldForm()); doc != nil {
-		if base := doc.get("extends"); r.checkShape(base, shapeText) {
+	if doc := r.object(w.document(name), form.World()); doc != nil {
+		if base := doc.Get("extends"); r.CheckShape(base, document.ShapeText) {
 			out = w.extend(r, base)
 		}
-		r.text(doc.get("notes"))
-		r.clock(doc.get("clock"), out.clock)
-		r.recomputeWorld(out, doc.get("clock"))
-		r.tables(w.usage, doc.get("tables"), out)
+		r.Text(doc.Get("notes"))
+		r.clock(doc.Get("clock"), out.clock)
+		r.recomputeWorld(out, doc.Get("clock"))
+		r.tables(w.usage, doc.Get("tables"), out)
 		w.countRows(r, doc, out)
 	}
 	w.building = w.building[:len(w.building)-1]
-	out.broken = out.broken || len(r.errors) > 0
+	out.broken = out.broken || len(r.Errors) > 0
 	w.built[name] = out
 	return out
 }
 
 // document returns the document of a world's file, nil after a mistake or after the pack has
 // exceeded a limit.
-func (w *worldReader) document(name string) *value {
+func (w *worldReader) document(name string) *document.Value {
 	data, ok := w.files[name]
 	if !ok || w.stopped {
 		return nil
 	}
-	return w.readers[name].only(data, "world")
+	return w.readers[name].Only(data, "world")
 }
 
 // extend returns a copy of a world's base.
-func (w *worldReader) extend(r *reader, base *value) *startWorld {
+func (w *worldReader) extend(r *reader, base *document.Value) *startWorld {
 	switch {
-	case w.readers[base.text] == nil:
-		r.fail(base, "there is no worlds/%s.yaml%s", base.text, hint(base.text, slices.Sorted(maps.Keys(w.readers))))
-	case slices.Contains(w.building, base.text):
-		r.fail(base, "extends itself by way of %q", base.text)
+	case w.readers[base.Text] == nil:
+		r.Fail(base, "there is no worlds/%s.yaml%s", base.Text, document.Hint(base.Text, slices.Sorted(maps.Keys(w.readers))))
+	case slices.Contains(w.building, base.Text):
+		r.Fail(base, "extends itself by way of %q", base.Text)
 	default:
-		return w.build(base.text).clone()
+		return w.build(base.Text).clone()
 	}
 	return emptyWorld(r.world())
 }
 
 // clock reads the fields of a clock, which override existing ones.
-func (r *reader) clock(v *value, into *setupv1.Clock) {
-	if v = r.object(v, clockForm()); v == nil {
+func (r *reader) clock(v *document.Value, into *setupv1.Clock) {
+	if v = r.object(v, form.Clock()); v == nil {
 		return
 	}
-	if zone := v.get("time_zone"); r.checkShape(zone, shapeText) {
-		if _, err := time.LoadLocation(zone.text); err != nil || zone.text == "" || zone.text == "Local" {
-			r.fail(zone, "%q is no time zone, expected an IANA name like America/Los_Angeles", zone.text)
+	if zone := v.Get("time_zone"); r.CheckShape(zone, document.ShapeText) {
+		if _, err := time.LoadLocation(zone.Text); err != nil || zone.Text == "" || zone.Text == "Local" {
+			r.Fail(zone, "%q is no time zone, expected an IANA name like America/Los_Angeles", zone.Text)
 		}
-		into.TimeZone = zone.text
+		into.TimeZone = zone.Text
 	}
-	if now := v.get("now"); r.checkShape(now, shapeText, shapeNumber) {
+	if now := v.Get("now"); r.CheckShape(now, document.ShapeText, document.ShapeNumber) {
 		zone := (&startWorld{clock: into}).zone()
 		into.Now = r.cell(now, world.KindNumber, zone).GetNumber()
 	}
 	for name, seconds := range map[string]*float64{"step": &into.Step, "user_turn": &into.UserTurn, "agent_turn": &into.AgentTurn} {
-		if field := v.get(name); field != nil {
-			if *seconds = r.number(field); *seconds < 0 {
-				r.fail(field, "is %s, expected 0 or more seconds", field.text)
+		if field := v.Get(name); field != nil {
+			if *seconds = r.Number(field); *seconds < 0 {
+				r.Fail(field, "is %s, expected 0 or more seconds", field.Text)
 			}
 		}
 	}
@@ -164,27 +166,27 @@ func (r *reader) clock(v *value, into *setupv1.Clock) {
 
 // tables reads tables, which override existing ones: a list of rows replaces a table, a mapping
 // changes it.
-func (r *reader) tables(u *usage, v *value, into *startWorld) {
-	if !r.checkShape(v, shapeMapping) {
+func (r *reader) tables(u *usage, v *document.Value, into *startWorld) {
+	if !r.CheckShape(v, document.ShapeMapping) {
 		return
 	}
 	r.resolve(v, into.clock, false)
 	r.names(u, into, v).resolve(v)
 	var edits []*tableEdit
-	for i := range v.fields {
-		name := r.tableName(v.fields[i].position, v.fields[i].key)
+	for i := range v.Fields {
+		name := r.tableName(v.Fields[i].Position, v.Fields[i].Key)
 		schema, ok := r.world().Table(name)
 		if !ok {
 			continue
 		}
 		if name == world.Sandbox {
-			r.fail(v.fields[i].position, "sandbox holds the messages, which are not given as rows")
+			r.Fail(v.Fields[i].Position, "sandbox holds the messages, which are not given as rows")
 			continue
 		}
 		edit := &tableEdit{
 			reader: r, usage: u, schema: schema, zone: into.zone(), rows: into.tables[name].GetRows(), relative: into.relative,
 		}
-		into.setTable(name, edit.apply(v.fields[i].value))
+		into.setTable(name, edit.apply(v.Fields[i].Value))
 		edits = append(edits, edit)
 	}
 	references := &rowReferences{reader: r, world: into, rows: map[string]map[string]*worldv1.Row{}}

@@ -119,7 +119,7 @@ func (k *constraintChecker) template(path, text string) *measure.Template {
 		return nil
 	}
 	list := strings.Join(names, ", ")
-	unknown, isUnknown := template.Unknown(names)
+	unknown, isUnknown := template.FirstUnknown(names)
 	switch {
 	case names != nil && isUnknown:
 		k.warn(path, "has a place for %s, but the extractor gives %s", unknown, list)

@@ -186,7 +186,7 @@ func TestTemplate(t *testing.T) {
 			t.Errorf("ParseTemplate(%q): got %v, want %v; template (-want +got):\n%s", test.text, err, test.problem, diff)
 		}
 	}
-	if got, ok := (Template{Names: []string{"a", "b"}}).Unknown([]string{"a"}); got != "b" || !ok {
+	if got, ok := (Template{Names: []string{"a", "b"}}).FirstUnknown([]string{"a"}); got != "b" || !ok {
 		t.Errorf("Unknown: got %q, %v, want b", got, ok)
 	}
 }

@@ -51,8 +51,9 @@ func ParseTemplate(text string) (Template, error) {
 	return t, nil
 }
 
-// Unknown returns the first name of the template that is not in known. ok is false without one.
-func (t Template) Unknown(known []string) (name string, ok bool) {
+// FirstUnknown returns the first name of the template that is not in known. ok is false without
+// one.
+func (t Template) FirstUnknown(known []string) (name string, ok bool) {
 	for _, name := range t.Names {
 		if !slices.Contains(known, name) {
 			return name, true

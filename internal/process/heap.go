@@ -33,6 +33,10 @@ const (
 	// Many rollouts that wait for a model together wake up together: a collection between two waves
 	// slows down neither.
 	idleGarbage = 128 << 20
+
+	// loadLimit is the soft memory limit while scenarios are loaded, in bytes. The collector takes up
+	// to half of the processors for a live heap that comes near it.
+	loadLimit = 448 << 20
 )
 
 // heapMetrics are the runtime's metrics for the live heap at the last collection, the scannable
@@ -59,6 +63,15 @@ func LimitHeap(env func(string) (string, bool)) (stop func(), err error) {
 	var group sync.WaitGroup
 	group.Go(func() { (&gcPacer{growth: maxGrowth}).run(ctx) })
 	return func() { cancel(); group.Wait() }, nil
+}
+
+// LimitLoading lowers the soft memory limit until restore is called. Loading scenarios allocates
+// much more than it keeps, and the limit makes the collector run more often. Calls may nest; they
+// must not overlap.
+func LimitLoading() (restore func()) {
+	limit := debug.SetMemoryLimit(-1) // returns the limit
+	debug.SetMemoryLimit(min(limit, loadLimit))
+	return func() { debug.SetMemoryLimit(limit) }
 }
 
 // gcPacer paces garbage collection.

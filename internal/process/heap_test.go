@@ -20,6 +20,23 @@ func restore(t *testing.T) {
 	})
 }
 
+// TestLimitLoading checks that the limit only falls, nests and returns.
+func TestLimitLoading(t *testing.T) {
+	restore(t)
+	for _, c := range []struct{ before, want int64 }{{math.MaxInt64, loadLimit}, {1 << 30, loadLimit}, {loadLimit / 2, loadLimit / 2}} {
+		debug.SetMemoryLimit(c.before)
+		outer := LimitLoading()
+		LimitLoading()()
+		if got := debug.SetMemoryLimit(-1); got != c.want {
+			t.Errorf("limit %d while loading: got %d, want %d", c.before, got, c.want)
+		}
+		outer()
+		if got := debug.SetMemoryLimit(-1); got != c.before {
+			t.Errorf("limit after loading: got %d, want %d", got, c.before)
+		}
+	}
+}
+
 func unset(string) (string, bool) { return "", false }
 
 func TestLimitHeap(t *testing.T) {

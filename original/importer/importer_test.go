@@ -17,6 +17,7 @@ import (
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/scenario"
+	"github.com/toolsandbox/toolsandbox/scenario/document"
 )
 
 // sample is a file of scenarios with one base and two variants.
@@ -171,7 +172,7 @@ func TestMistakes(t *testing.T) {
 			t.Fatalf("the sample has no %s", test.old)
 		}
 		got, err := Read("sample.json", []byte(strings.Replace(sample, test.old, test.changed, 1)))
-		var mistakes scenario.Errors
+		var mistakes document.Errors
 		if got != nil || !errors.As(err, &mistakes) || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s instead of %s: got %v and\n%v\nwant an error with\n%s", test.changed, test.old, got != nil, err, test.want)
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/spelling"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
-	"github.com/toolsandbox/toolsandbox/scenario"
+	"github.com/toolsandbox/toolsandbox/scenario/document"
 )
 
 // maxListed bounds how many names a message lists.
@@ -25,7 +25,7 @@ type reader struct {
 	data []byte
 	// strict rejects unknown fields.
 	strict   bool
-	mistakes scenario.Errors
+	mistakes document.Errors
 }
 
 // open parses a document.
@@ -54,7 +54,7 @@ func (r *reader) err() error {
 // fail records a mistake.
 func (r *reader) fail(n *node, format string, args ...any) {
 	line, column := lineColumn(r.data, n.offset)
-	r.mistakes = append(r.mistakes, &scenario.Error{
+	r.mistakes = append(r.mistakes, &document.Error{
 		File: r.file, Line: line, Column: column, Field: n.path(), Reason: fmt.Sprintf(format, args...),
 	})
 }

@@ -9,7 +9,6 @@ import (
 	"io"
 	"io/fs"
 	"path"
-	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -27,6 +26,7 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	pysource "github.com/toolsandbox/toolsandbox/python/source"
 	"github.com/toolsandbox/toolsandbox/scenario"
+	"github.com/toolsandbox/toolsandbox/scenario/document"
 	"github.com/toolsandbox/toolsandbox/services/toolhost"
 )
 
@@ -144,7 +144,7 @@ func (c *Selection) ExpandedByName(ctx context.Context, warnings io.Writer) (map
 
 // Expanded returns all variants of all scenarios.
 func (c *Selection) Expanded(ctx context.Context, warnings io.Writer) ([]scenario.Expanded, error) {
-	defer limitMemory()()
+	defer process.LimitLoading()()
 	bases, err := c.bases(ctx, warnings)
 	if err != nil {
 		return nil, err
@@ -204,21 +204,10 @@ func (c *Selection) sources() ([]source, error) {
 	return out, nil
 }
 
-// loadMemoryLimit is the memory limit for loading packs, in bytes. Loading allocates much more than
-// it keeps. The limit makes the garbage collector run more often.
-const loadMemoryLimit = 224 << 20
-
-// limitMemory sets loadMemoryLimit until restore is called.
-func limitMemory() (restore func()) {
-	limit := debug.SetMemoryLimit(-1) // returns the limit
-	debug.SetMemoryLimit(min(limit, loadMemoryLimit))
-	return func() { debug.SetMemoryLimit(limit) }
-}
-
 // Packs loads all sources. The names of their scenarios are unique. It writes warnings as Load
 // does.
 func (c *Selection) Packs(ctx context.Context, warnings io.Writer) ([]Pack, error) {
-	defer limitMemory()()
+	defer process.LimitLoading()()
 	sources, err := c.sources()
 	if err != nil {
 		return nil, err
@@ -235,12 +224,12 @@ func (c *Selection) Packs(ctx context.Context, warnings io.Writer) ([]Pack, erro
 		return nil, err
 	}
 	var packs []Pack
-	var mistakes scenario.Errors
+	var mistakes document.Errors
 	c.Positions, c.Bases = make(map[string]string), make(map[string]scenario.Loaded)
 	for _, from := range sources {
 		opts.ListTools, opts.RefreshTools = c.listTools(ctx, warnings, from.path), c.RefreshTools
 		pack, err := c.load(from, opts)
-		var wrong scenario.Errors
+		var wrong document.Errors
 		switch {
 		case ctx.Err() != nil:
 			return nil, fmt.Errorf("load %s: %w", from.path, context.Cause(ctx))
@@ -254,7 +243,7 @@ func (c *Selection) Packs(ctx context.Context, warnings io.Writer) ([]Pack, erro
 			name, position := loaded.Scenario.GetSetup().GetName(), loaded.Position
 			file := path.Join(from.path, position.File)
 			if other, taken := c.Positions[name]; taken {
-				mistakes = append(mistakes, &scenario.Error{File: file, Line: position.Line, Column: position.Column, Field: name,
+				mistakes = append(mistakes, &document.Error{File: file, Line: position.Line, Column: position.Column, Field: name,
 					Reason: fmt.Sprintf("another scenario at %[2]s has the name %[1]q; names must be unique", name, other)})
 			}
 			c.Bases[name] = loaded
@@ -287,16 +276,16 @@ func (c *Selection) preferredBackend() (string, error) {
 }
 
 // compileTools compiles a pack's tools.
-func compileTools(setup *setupv1.Setup) ([]*toolhostv1.ToolInfo, []*setupv1.ConsentTool, scenario.Errors) {
+func compileTools(setup *setupv1.Setup) ([]*toolhostv1.ToolInfo, []*setupv1.ConsentTool, document.Errors) {
 	tools, confirm, wrong := toolhost.PackTools(setup)
 	return tools, confirm, convertMistakes(wrong)
 }
 
 // convertMistakes converts mistakes in a pack's functions.
-func convertMistakes(mistakes pysource.Mistakes) scenario.Errors {
-	list := make(scenario.Errors, len(mistakes))
+func convertMistakes(mistakes pysource.Mistakes) document.Errors {
+	list := make(document.Errors, len(mistakes))
 	for i, m := range mistakes {
-		list[i] = &scenario.Error{File: m.File, Line: m.Line, Column: m.Column, Field: m.Function, Reason: m.Reason}
+		list[i] = &document.Error{File: m.File, Line: m.Line, Column: m.Column, Field: m.Function, Reason: m.Reason}
 	}
 	return list
 }

@@ -9,13 +9,14 @@ import (
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	"github.com/toolsandbox/toolsandbox/scenario"
+	"github.com/toolsandbox/toolsandbox/scenario/document"
 	"github.com/toolsandbox/toolsandbox/services/toolhost"
 )
 
 // CheckNeeds checks that this machine meets the needs of the loaded packs. The error is
 // scenario.Errors.
 func (c *Selection) CheckNeeds() error {
-	var missing scenario.Errors
+	var missing document.Errors
 	for _, pack := range c.LoadedPacks {
 		missing = append(missing, unmetNeeds(pack.Needs).WithPrefix(pack.Path)...)
 	}
@@ -26,8 +27,8 @@ func (c *Selection) CheckNeeds() error {
 }
 
 // unmetNeeds returns a mistake for each need that this machine does not meet.
-func unmetNeeds(needs []scenario.Need) scenario.Errors {
-	var missing scenario.Errors
+func unmetNeeds(needs []scenario.Need) document.Errors {
+	var missing document.Errors
 	for _, need := range needs {
 		reason := ""
 		if need.Variable != "" && os.Getenv(need.Variable) == "" {
@@ -39,7 +40,7 @@ func unmetNeeds(needs []scenario.Need) scenario.Errors {
 			}
 		}
 		if reason != "" {
-			missing = append(missing, &scenario.Error{File: need.File, Line: need.Line, Column: need.Column, Field: "needs", Reason: reason})
+			missing = append(missing, &document.Error{File: need.File, Line: need.Line, Column: need.Column, Field: "needs", Reason: reason})
 		}
 	}
 	return missing

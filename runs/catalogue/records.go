@@ -19,6 +19,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/spelling"
 	"github.com/toolsandbox/toolsandbox/packs"
 	"github.com/toolsandbox/toolsandbox/scenario"
+	"github.com/toolsandbox/toolsandbox/scenario/document"
 )
 
 // openSource opens a built-in pack by name, or a pack by path. A JSON Lines file holds records. So
@@ -53,13 +54,13 @@ func (c *Selection) DataSets() ([]euroeval.DataSet, error) {
 		return nil, err
 	}
 	var all []euroeval.DataSet
-	var found scenario.Errors
+	var found document.Errors
 	for _, from := range sources {
 		if !from.records {
 			return nil, process.UsageErrorf("--pack: %s holds no records: give --pack euroeval or your own records", from.path)
 		}
 		sets, err := from.dataSets()
-		if wrong, ok := errors.AsType[scenario.Errors](err); ok {
+		if wrong, ok := errors.AsType[document.Errors](err); ok {
 			found = append(found, wrong.WithPrefix(from.path)...)
 			continue
 		}
@@ -115,7 +116,7 @@ func (c *Selection) load(from source, opts scenario.Options) (*scenario.Pack, er
 				return nil, fmt.Errorf("record %s: %w", record.ID, err)
 			}
 			_, _ = sum.Write(wire) // hash.Hash never fails
-			pack.Scenarios = append(pack.Scenarios, scenario.Loaded{Scenario: converted, Position: scenario.Position{File: record.File, Line: record.Line, Column: 1}})
+			pack.Scenarios = append(pack.Scenarios, scenario.Loaded{Scenario: converted, Position: document.Position{File: record.File, Line: record.Line, Column: 1}})
 		}
 	}
 	pack.Digest = hex.EncodeToString(sum.Sum(nil))
@@ -123,10 +124,10 @@ func (c *Selection) load(from source, opts scenario.Options) (*scenario.Pack, er
 }
 
 // convertLineErrors converts errors of records.
-func convertLineErrors(errs []*euroeval.LineError) scenario.Errors {
-	var list scenario.Errors
+func convertLineErrors(errs []*euroeval.LineError) document.Errors {
+	var list document.Errors
 	for _, lineErr := range errs {
-		list = append(list, &scenario.Error{File: lineErr.File, Line: lineErr.Line, Column: 1, Field: lineErr.Field, Reason: lineErr.Reason()})
+		list = append(list, &document.Error{File: lineErr.File, Line: lineErr.Line, Column: 1, Field: lineErr.Field, Reason: lineErr.Reason()})
 	}
 	return list
 }

@@ -19,6 +19,7 @@ import (
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	"github.com/toolsandbox/toolsandbox/runs/standalone"
 	"github.com/toolsandbox/toolsandbox/scenario"
+	"github.com/toolsandbox/toolsandbox/scenario/document"
 	"github.com/toolsandbox/toolsandbox/services/toolhost"
 )
 
@@ -59,7 +60,7 @@ func services(t *testing.T) Services {
 func load(t *testing.T, dir string) []*scenariov1.Scenario {
 	t.Helper()
 	pack, err := scenario.LoadPack(os.DirFS(dir), scenario.Options{ConsentTools: toolhost.ConsentTools()})
-	var mistakes scenario.Errors
+	var mistakes document.Errors
 	if errors.As(err, &mistakes) {
 		t.Fatalf("%s: got mistakes, want none:\n%v", dir, mistakes)
 	}

@@ -5,13 +5,14 @@ import (
 
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/scenario"
+	"github.com/toolsandbox/toolsandbox/scenario/document"
 )
 
 // readTurns reads a file with a list of turns in the form of a scenario's script.
 func readTurns(path string) ([]*worldv1.ScriptTurn, error) {
-	raw, err := scenario.ReadFile(path, scenario.MaxFile)
+	raw, err := scenario.ReadFile(path, document.MaxFile)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	return scenario.Turns(path, raw)
+	return scenario.ParseTurns(path, raw)
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/runs/report"
 	"github.com/toolsandbox/toolsandbox/runs/runfile"
 	"github.com/toolsandbox/toolsandbox/scenario"
+	"github.com/toolsandbox/toolsandbox/scenario/document"
 	"github.com/toolsandbox/toolsandbox/services/toolhost"
 )
 
@@ -114,7 +115,7 @@ func readOriginal(path string, data []byte) (*importer.Scenarios, error) {
 
 // printMistakes prints the mistakes of a file, one per line.
 func printMistakes(path string, err error, stderr io.Writer) error {
-	var mistakes scenario.Errors
+	var mistakes document.Errors
 	if !errors.As(err, &mistakes) {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/runs/report"
 	"github.com/toolsandbox/toolsandbox/runs/runfile"
 	"github.com/toolsandbox/toolsandbox/scenario"
+	"github.com/toolsandbox/toolsandbox/scenario/form"
 	"github.com/toolsandbox/toolsandbox/services/toolhost"
 )
 
@@ -96,7 +97,7 @@ func countScenarios(scenarios []scenario.Expanded) *counts {
 			tools[name]++
 		}
 	}
-	order := scenario.AuthorCategories()
+	order := form.Categories()
 	for _, v := range scenario.AllVariants() {
 		for _, name := range scenario.AugmentationCategories(v.Augmentations) {
 			if !slices.Contains(order, name) {

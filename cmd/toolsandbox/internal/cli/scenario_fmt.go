@@ -10,6 +10,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/runs/report"
 	"github.com/toolsandbox/toolsandbox/runs/runfile"
 	"github.com/toolsandbox/toolsandbox/scenario"
+	"github.com/toolsandbox/toolsandbox/scenario/document"
+	"github.com/toolsandbox/toolsandbox/scenario/form"
 )
 
 func newScenarioFmt() *cobra.Command {
@@ -59,11 +61,11 @@ and prints the names of the changed files. It keeps comments and the meaning of 
 
 // format returns whether a file is not in its canonical form, and rewrites it on request.
 func format(name string, write bool) (different bool, err error) {
-	before, err := scenario.ReadFile(name, scenario.MaxFile)
+	before, err := scenario.ReadFile(name, document.MaxFile)
 	if err != nil {
 		return false, process.UsageErrorf("FILE: %s: %w", name, err)
 	}
-	after, err := scenario.Format(name, before)
+	after, err := form.Format(name, before)
 	if err != nil || bytes.Equal(before, after) || !write {
 		return err == nil && !bytes.Equal(before, after), err
 	}

@@ -14,6 +14,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/runs/catalogue"
 	"github.com/toolsandbox/toolsandbox/runs/report"
 	"github.com/toolsandbox/toolsandbox/scenario"
+	"github.com/toolsandbox/toolsandbox/scenario/document"
+	"github.com/toolsandbox/toolsandbox/scenario/form"
 )
 
 // checkedPacks is the result of validate, in the output for programs.
@@ -54,7 +56,7 @@ targets. It prints every problem of every file as file:line:column: field: what 
 // validate loads packs, prints their problems, and fails if there are any.
 func validate(ctx context.Context, w, warnings io.Writer, from *catalogue.Selection, asJSON bool) error {
 	packs, err := from.Packs(ctx, warnings)
-	var mistakes scenario.Errors
+	var mistakes document.Errors
 	if err != nil && !errors.As(err, &mistakes) {
 		return err
 	}
@@ -72,7 +74,7 @@ func validate(ctx context.Context, w, warnings io.Writer, from *catalogue.Select
 }
 
 // writeChecked prints the problems of packs, or the number of scenarios if there are none.
-func writeChecked(w io.Writer, asJSON bool, from string, count int, mistakes scenario.Errors) error {
+func writeChecked(w io.Writer, asJSON bool, from string, count int, mistakes document.Errors) error {
 	checked := checkedPacks{From: from, Scenarios: count, Problems: []problemInPack{}}
 	for _, m := range mistakes {
 		checked.Problems = append(checked.Problems, problemInPack{m.File, m.Line, m.Column, m.Field, m.Reason})
@@ -163,7 +165,7 @@ categories.`,
 			if err != nil {
 				return err
 			}
-			text, err := scenario.JSONSchema(schema, categories)
+			text, err := form.JSONSchema(schema, categories)
 			if err != nil {
 				return err
 			}

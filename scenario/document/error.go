@@ -1,4 +1,4 @@
-package scenario
+package document
 
 import (
 	"cmp"
@@ -14,6 +14,9 @@ type Position struct {
 	// Line and Column count from 1. A column is a character, not a byte.
 	Line, Column int
 }
+
+// At returns the position of a value.
+func (r *Reader) At(v *Value) Position { return Position{r.File, v.Line, v.Column} }
 
 // Error is one mistake in a file of a catalogue.
 type Error struct {
@@ -44,8 +47,8 @@ func (e Errors) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// atMost returns the first count mistakes and a last one at the position of the next.
-func (e Errors) atMost(count int) Errors {
+// AtMost returns the first count mistakes and a last one at the position of the next.
+func (e Errors) AtMost(count int) Errors {
 	e.sort()
 	e = slices.CompactFunc(e, func(a, b *Error) bool { return *a == *b }) // a scenario's guardrails are read for each node
 	if len(e) <= count {
@@ -59,4 +62,21 @@ func (e Errors) atMost(count int) Errors {
 // oneLine replaces line breaks and other control characters.
 func oneLine(text string) string {
 	return strings.Join(strings.Fields(text), " ")
+}
+
+// sort orders mistakes by file, line, column and text.
+func (e Errors) sort() {
+	slices.SortStableFunc(e, func(a, b *Error) int {
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column),
+			cmp.Compare(a.Field, b.Field), cmp.Compare(a.Reason, b.Reason))
+	})
+}
+
+// WithPrefix adds a path to the files of the mistakes in place, e.g. the path of their pack, and
+// returns them.
+func (e Errors) WithPrefix(prefix string) Errors {
+	for _, mistake := range e {
+		mistake.File = strings.TrimSuffix(prefix, "/") + "/" + mistake.File
+	}
+	return e
 }

@@ -1,4 +1,4 @@
-package scenario
+package document
 
 import (
 	"errors"
@@ -11,31 +11,31 @@ import (
 
 // syntaxError records a syntax error. It explains common mistakes and repeats the parser's text for
 // others.
-func (r *reader) syntaxError(s section, err error) {
-	at := top()
-	at.line += s.before
+func (r *Reader) syntaxError(s Section, err error) {
+	at := Top()
+	at.Line += s.Before
 	var syntax *yaml.SyntaxError
 	if !errors.As(err, &syntax) {
-		r.fail(at, "%v", err)
+		r.Fail(at, "%v", err)
 		return
 	}
 	if syntax.Token != nil && syntax.Token.Position != nil {
-		at.line, at.column = max(1, syntax.Token.Position.Line), max(1, syntax.Token.Position.Column)
+		at.Line, at.Column = max(1, syntax.Token.Position.Line), max(1, syntax.Token.Position.Column)
 	}
 	reason := "not readable as YAML: " + syntax.Message
-	lines := strings.Split(s.text, "\n")
+	lines := strings.Split(s.Text, "\n")
 	// The parser may report a mistake on the next line.
-	for _, line := range []int{at.line, at.line - 1} {
-		i := line - 1 - s.before
+	for _, line := range []int{at.Line, at.Line - 1} {
+		i := line - 1 - s.Before
 		if i < 0 || i >= len(lines) {
 			continue
 		}
 		if column, explanation := explainLine(lines[i]); explanation != "" {
-			at.line, at.column, reason = line, column, explanation
+			at.Line, at.Column, reason = line, column, explanation
 			break
 		}
 	}
-	r.fail(at, "%s", reason)
+	r.Fail(at, "%s", reason)
 }
 
 // plainValue matches a line with a key or list item and an unquoted value.
@@ -65,5 +65,5 @@ func explainLine(line string) (column int, reason string) {
 		return 0, ""
 	}
 	return len([]rune(before+text[:colon])) + 1, fmt.Sprintf(
-		"not readable as YAML: a text with a colon before a space has to stand in quotes; write %s", strings.TrimLeft(before, " ")+jsonString(text))
+		"not readable as YAML: a text with a colon before a space has to stand in quotes; write %s", strings.TrimLeft(before, " ")+Quote(text))
 }

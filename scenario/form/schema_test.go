@@ -1,4 +1,4 @@
-package scenario
+package form
 
 import (
 	"bytes"
@@ -15,6 +15,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/toolsandbox/toolsandbox/internal/world"
+	"github.com/toolsandbox/toolsandbox/scenario/document"
 )
 
 func schemaText(t *testing.T) []byte {
@@ -50,17 +51,17 @@ func compiled(t *testing.T, definition string) *jsonschema.Schema {
 // documentsOf returns the documents of a file for a JSON validator.
 func documentsOf(t *testing.T, name string, data []byte) []any {
 	t.Helper()
-	r := &reader{file: name}
+	r := &document.Reader{File: name}
 	var out []any
-	for _, doc := range r.documents(data) {
-		plain, err := jsonschema.UnmarshalJSON(strings.NewReader(jsonText(doc)))
+	for _, doc := range r.Documents(data) {
+		plain, err := jsonschema.UnmarshalJSON(strings.NewReader(document.JSON(doc)))
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
 		out = append(out, plain)
 	}
-	if r.errors != nil {
-		t.Fatal(r.errors)
+	if r.Errors != nil {
+		t.Fatal(r.Errors)
 	}
 	return out
 }
@@ -85,9 +86,9 @@ func TestSchemaFresh(t *testing.T) {
 // TestSchemaAccepts checks the files of the catalogue and the test data with the schema.
 func TestSchemaAccepts(t *testing.T) {
 	scenarios, worlds := compiled(t, "scenarios"), compiled(t, "world")
-	ofPack := map[string]*jsonschema.Schema{packFile: compiled(t, "pack"), schemaFile: compiled(t, "schema")}
+	ofPack := map[string]*jsonschema.Schema{"pack.yaml": compiled(t, "pack"), SchemaFile: compiled(t, "schema")}
 	count := 0
-	for _, dir := range []string{catalogueDir, filepath.Join("testdata", "everything")} {
+	for _, dir := range []string{catalogueDir, everything} {
 		for pattern, schema := range map[string]*jsonschema.Schema{"*.yaml": scenarios, "worlds/*.yaml": worlds} {
 			names, err := fs.Glob(os.DirFS(dir), pattern)
 			if err != nil {
@@ -137,7 +138,7 @@ func TestSchemaRejects(t *testing.T) {
 		{"calls beside a text", "  says: Wifi off!", "  demonstrations: [{user: Hi, calls: [{tool: set_wifi_status, answer: None}]}]\n  says: Wifi off!"},
 		{"trigger of a milestone", "  told:", "  told:\n    triggered_by: []"},
 	} {
-		doc := documentsOf(t, c.name, []byte(named("one", edit(t, testScenario, c.old, c.replacement))))[0]
+		doc := documentsOf(t, c.name, []byte(named("one", strings.Replace(testScenario, c.old, c.replacement, 1))))[0]
 		if err := schema.Validate(doc); (err == nil) != (c.name == "nothing") {
 			t.Errorf("%s: got %v", c.name, err)
 		}
@@ -155,12 +156,12 @@ func TestSchemaFields(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, f := range forms(world.Builtin()) {
-		got, want := slices.Sorted(maps.Keys(file.Definitions[name].Properties)), sorted(f.names())
+		got, want := slices.Sorted(maps.Keys(file.Definitions[name].Properties)), slices.Sorted(slices.Values(f.Names()))
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-reader +schema):\n%s", name, diff)
 		}
 		if len(slices.Compact(want)) != len(f.fields) {
-			t.Errorf("%s: a field is described twice: %v", name, f.names())
+			t.Errorf("%s: a field is described twice: %v", name, f.Names())
 		}
 		for _, field := range f.fields {
 			if field.doc == "" || !strings.HasSuffix(field.doc, ".") {

@@ -1,8 +1,9 @@
-package scenario
+// Package document reads YAML and JSON files into values that know their positions, so that every
+// mistake in a file can name its line and column. It knows nothing about the content of the files.
+package document
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -15,159 +16,166 @@ import (
 	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
-
-	"github.com/toolsandbox/toolsandbox/internal/expression"
-	"github.com/toolsandbox/toolsandbox/internal/world"
 )
 
-// shape is the type of a node in a document.
-type shape uint8
+// Shape is the type of a node in a document.
+type Shape uint8
 
+// The shapes.
 const (
-	shapeNull shape = iota + 1
-	shapeBool
-	shapeNumber
-	shapeText
-	shapeList
-	shapeMapping
-	// shapeBroken is a node with a recorded mistake.
-	shapeBroken
+	ShapeNull Shape = iota + 1
+	ShapeBool
+	ShapeNumber
+	ShapeText
+	ShapeList
+	ShapeMapping
+	// ShapeBroken is a node with a recorded mistake.
+	ShapeBroken
 )
 
 // String returns the name for messages.
-func (s shape) String() string {
+func (s Shape) String() string {
 	switch s {
-	case shapeNull:
+	case ShapeNull:
 		return "nothing"
-	case shapeBool:
+	case ShapeBool:
 		return "a boolean"
-	case shapeNumber:
+	case ShapeNumber:
 		return "a number"
-	case shapeText:
+	case ShapeText:
 		return "a text"
-	case shapeList:
+	case ShapeList:
 		return "a list"
-	case shapeMapping:
+	case ShapeMapping:
 		return "a mapping"
-	case shapeBroken:
+	case ShapeBroken:
 		return "unreadable"
 	default:
 		return "shape(" + strconv.Itoa(int(s)) + ")"
 	}
 }
 
-// value is a node of a document with its position.
-type value struct {
-	shape  shape
-	path   string
-	line   int
-	column int
+// Value is a node of a document with its position.
+type Value struct {
+	Shape  Shape
+	Path   string
+	Line   int
+	Column int
 
-	boolean bool
-	number  float64
-	// text is the content of a text, or the JSON form of a number.
-	text   string
-	list   []*value
-	fields []field
+	Boolean bool
+	Number  float64
+	// Text is the content of a text, or the JSON form of a number.
+	Text   string
+	List   []*Value
+	Fields []Field
 
-	// inside is the position of a text's first character.
-	inside textPosition
-	// time is the expression that defines a number, nil for a literal.
-	time *expression.Time
+	// Inside is the position of a text's first character.
+	Inside TextPosition
+	// Noun is the name for messages instead of that of the shape, e.g. of a computed number.
+	Noun string
 }
 
-// field is an entry of a mapping. Fields are in file order.
-type field struct {
-	key      string
-	position *value // position of the key; shapeNull
-	value    *value
+// Field is an entry of a mapping. Fields are in file order.
+type Field struct {
+	Key      string
+	Position *Value // position of the key; shapeNull
+	Value    *Value
 }
 
-// get returns the value of a field, nil if it is missing.
-func (v *value) get(key string) *value {
-	for i := range v.fields {
-		if v.fields[i].key == key {
-			return v.fields[i].value
+// Get returns the value of a field, nil if it is missing.
+func (v *Value) Get(key string) *Value {
+	for i := range v.Fields {
+		if v.Fields[i].Key == key {
+			return v.Fields[i].Value
 		}
 	}
 	return nil
 }
 
-// reader converts one file to values and collects its mistakes.
-type reader struct {
-	file string
-	// schema is the schema of the pack's tables; nil means the built-in one.
-	schema *world.Schema
-	// packMeasures are the pack's measures.
-	packMeasures packMeasures
-	errors       Errors
+const (
+	// MaxFile is the maximum size of a pack's YAML file in bytes.
+	MaxFile = 1 << 20
+	// maxIndicators is the maximum number of characters that form lists and mappings in a YAML file.
+	// The parser needs several hundred bytes for each.
+	maxIndicators = 250_000
+	// maxDepth is the maximum nesting of a document.
+	maxDepth = 40
+	// MaxMistakes is the maximum number of mistakes of a file, and of a pack's report.
+	MaxMistakes = 1000
+)
+
+// Top is the position of a file's start.
+func Top() *Value { return &Value{Line: 1, Column: 1} }
+
+// Reader converts one file to values and collects its mistakes. Readers of parts, like Text, record
+// a mistake for a value of another shape and return the zero value for it and for a missing value.
+type Reader struct {
+	File   string
+	Errors Errors
 }
 
-// world returns the schema of the pack's tables.
-func (r *reader) world() *world.Schema { return cmp.Or(r.schema, world.Builtin()) }
+// Full reports whether a file has more mistakes than are reported.
+func (r *Reader) Full() bool { return len(r.Errors) > MaxMistakes }
 
-// full reports whether a file has more mistakes than are reported.
-func (r *reader) full() bool { return len(r.errors) > maxMistakes }
-
-// fail records a mistake at a value unless the file has too many.
-func (r *reader) fail(at *value, format string, args ...any) {
-	if r.full() {
+// Fail records a mistake at a value unless the file has too many.
+func (r *Reader) Fail(at *Value, format string, args ...any) {
+	if r.Full() {
 		return
 	}
-	r.errors = append(r.errors, &Error{
-		File: r.file, Line: at.line, Column: at.column, Field: at.path, Reason: oneLine(fmt.Sprintf(format, args...)),
+	r.Errors = append(r.Errors, &Error{
+		File: r.File, Line: at.Line, Column: at.Column, Field: at.Path, Reason: oneLine(fmt.Sprintf(format, args...)),
 	})
 }
 
-// documents returns the non-empty documents of a file.
-func (r *reader) documents(data []byte) []*value {
-	var docs []*value
-	for _, s := range r.sections(data) {
-		docs = append(docs, r.parse(s)...)
+// Documents returns the non-empty documents of a file.
+func (r *Reader) Documents(data []byte) []*Value {
+	var docs []*Value
+	for _, s := range r.Sections(data) {
+		docs = append(docs, r.Parse(s)...)
 	}
 	return docs
 }
 
-// section is a part of a file that starts a document.
-type section struct {
-	file string
-	// before is the number of lines before the section.
-	before int
-	text   string
+// Section is a part of a file that starts a document.
+type Section struct {
+	File string
+	// Before is the number of lines before the section.
+	Before int
+	Text   string
 }
 
-// sections splits a file into parts that can be read one by one, because the parser needs a
+// Sections splits a file into parts that can be read one by one, because the parser needs a
 // multiple of the text's size. A file with directives or document end marks is one part.
-func (r *reader) sections(data []byte) []section {
+func (r *Reader) Sections(data []byte) []Section {
 	switch {
 	case len(data) > MaxFile:
-		r.fail(top(), "the file has %d bytes; at most %d are read", len(data), MaxFile)
+		r.Fail(Top(), "the file has %d bytes; at most %d are read", len(data), MaxFile)
 		return nil
 	case !utf8.Valid(data):
-		r.fail(top(), "the file is not UTF-8 text")
+		r.Fail(Top(), "the file is not UTF-8 text")
 		return nil
 	case countIndicators(data) > maxIndicators:
-		r.fail(top(), "the file has more than %d brackets, braces, commas, colons and dashes; no more are read", maxIndicators)
+		r.Fail(Top(), "the file has more than %d brackets, braces, commas, colons and dashes; no more are read", maxIndicators)
 		return nil
 	}
 	text := string(data)
 	if strings.HasPrefix(text, "%") || strings.Contains(text, "\n%") || strings.Contains(text, "\n...") || strings.Contains(text, "\r") {
-		return []section{{r.file, 0, text}}
+		return []Section{{r.File, 0, text}}
 	}
-	var out []section
+	var out []Section
 	line, begin := 0, 0
 	for from := 0; ; {
 		const mark = "\n---"
 		at := strings.Index(text[from:], mark)
 		if at < 0 {
-			return append(out, section{r.file, line, text[begin:]})
+			return append(out, Section{r.File, line, text[begin:]})
 		}
 		from += at + len(mark)
 		if from < len(text) && !strings.ContainsRune("\n \t", rune(text[from])) {
 			continue
 		}
 		next := from - len(mark) + 1
-		out = append(out, section{r.file, line, text[begin:next]})
+		out = append(out, Section{r.File, line, text[begin:next]})
 		line += strings.Count(text[begin:next], "\n")
 		begin = next
 	}
@@ -182,14 +190,14 @@ func countIndicators(data []byte) int {
 	return count
 }
 
-// parse returns the non-empty documents of a section.
-func (r *reader) parse(s section) []*value {
-	file, err := parse(s.text, s.before)
+// Parse returns the non-empty documents of a section.
+func (r *Reader) Parse(s Section) []*Value {
+	file, err := parse(s.Text, s.Before)
 	if err != nil {
 		r.syntaxError(s, err)
 		return nil
 	}
-	var docs []*value
+	var docs []*Value
 	for _, doc := range file.Docs {
 		if doc.Body != nil && doc.Body.Type() != ast.CommentType {
 			docs = append(docs, r.convert(doc.Body, "", 0))
@@ -240,22 +248,22 @@ func tooDeep(tokens token.Tokens) *token.Token {
 }
 
 // emptyValue returns an empty value at a node's position.
-func emptyValue(node ast.Node, path string) *value {
-	v := &value{shape: shapeNull, path: path, line: 1, column: 1}
+func emptyValue(node ast.Node, path string) *Value {
+	v := &Value{Shape: ShapeNull, Path: path, Line: 1, Column: 1}
 	if t := node.GetToken(); t != nil && t.Position != nil {
-		v.line, v.column = t.Position.Line, t.Position.Column
+		v.Line, v.Column = t.Position.Line, t.Position.Column
 	}
 	return v
 }
 
 // markBroken records a mistake at a value. Readers of the value report nothing further.
-func (r *reader) markBroken(v *value, format string, args ...any) {
-	v.shape = shapeBroken
-	r.fail(v, format, args...)
+func (r *Reader) markBroken(v *Value, format string, args ...any) {
+	v.Shape = ShapeBroken
+	r.Fail(v, format, args...)
 }
 
 // convert converts a parser's node to a value.
-func (r *reader) convert(node ast.Node, path string, depth int) *value {
+func (r *Reader) convert(node ast.Node, path string, depth int) *Value {
 	v := emptyValue(node, path)
 	if depth > maxDepth {
 		r.markBroken(v, "nested deeper than %d levels", maxDepth)
@@ -264,23 +272,23 @@ func (r *reader) convert(node ast.Node, path string, depth int) *value {
 	switch n := node.(type) {
 	case *ast.NullNode:
 	case *ast.BoolNode:
-		v.shape, v.boolean = shapeBool, n.Value
+		v.Shape, v.Boolean = ShapeBool, n.Value
 	case *ast.StringNode:
-		v.shape, v.text, v.inside = shapeText, n.Value, insideScalar(n.GetToken())
+		v.Shape, v.Text, v.Inside = ShapeText, n.Value, insideScalar(n.GetToken())
 		if n.Token.Type == token.StringType && isJSONNumber(n.Value) { // more than 64 bits
-			v.shape = shapeNumber
+			v.Shape = ShapeNumber
 			r.finite(v)
 		}
 	case *ast.LiteralNode:
-		v.shape, v.text, v.inside = shapeText, n.Value.Value, insideBlock(n)
+		v.Shape, v.Text, v.Inside = ShapeText, n.Value.Value, insideBlock(n)
 	case *ast.IntegerNode, *ast.FloatNode:
 		r.convertNumber(v, node)
 	case *ast.InfinityNode, *ast.NanNode:
 		r.markBroken(v, "is not a finite number")
 	case *ast.SequenceNode:
-		v.shape = shapeList
+		v.Shape = ShapeList
 		for i, item := range n.Values {
-			v.list = append(v.list, r.convert(item, path+"["+strconv.Itoa(i)+"]", depth+1))
+			v.List = append(v.List, r.convert(item, path+"["+strconv.Itoa(i)+"]", depth+1))
 		}
 	case *ast.MappingNode:
 		r.convertMapping(v, n.Values, depth)
@@ -297,67 +305,67 @@ func (r *reader) convert(node ast.Node, path string, depth int) *value {
 }
 
 // finite computes a number from its text.
-func (r *reader) finite(v *value) {
+func (r *Reader) finite(v *Value) {
 	var err error
-	if v.number, err = strconv.ParseFloat(v.text, 64); err != nil {
-		r.markBroken(v, "%s is not a number that can be kept", v.text)
+	if v.Number, err = strconv.ParseFloat(v.Text, 64); err != nil {
+		r.markBroken(v, "%s is not a number that can be kept", v.Text)
 	}
 }
 
 // convertNumber keeps the text if it is a JSON number.
-func (r *reader) convertNumber(v *value, node ast.Node) {
+func (r *Reader) convertNumber(v *Value, node ast.Node) {
 	spelling := node.GetToken().Value
-	v.shape = shapeNumber
+	v.Shape = ShapeNumber
 	switch n := node.(type) {
 	case *ast.IntegerNode:
 		switch whole := n.Value.(type) {
 		case int64:
-			v.number, v.text = float64(whole), strconv.FormatInt(whole, 10)
+			v.Number, v.Text = float64(whole), strconv.FormatInt(whole, 10)
 		case uint64:
-			v.number, v.text = float64(whole), strconv.FormatUint(whole, 10)
+			v.Number, v.Text = float64(whole), strconv.FormatUint(whole, 10)
 		default:
 			r.markBroken(v, "%s is not a number that can be kept", spelling)
 		}
 	case *ast.FloatNode:
-		v.number = n.Value
-		if math.IsInf(v.number, 0) || math.IsNaN(v.number) {
+		v.Number = n.Value
+		if math.IsInf(v.Number, 0) || math.IsNaN(v.Number) {
 			r.markBroken(v, "%s is not a finite number", spelling)
-			v.number = 0
+			v.Number = 0
 		}
-		v.text = strconv.FormatFloat(v.number, 'g', -1, 64)
+		v.Text = strconv.FormatFloat(v.Number, 'g', -1, 64)
 		if isJSONNumber(spelling) {
-			v.text = spelling
-		} else if !strings.ContainsAny(v.text, ".e") {
-			v.text += ".0"
+			v.Text = spelling
+		} else if !strings.ContainsAny(v.Text, ".e") {
+			v.Text += ".0"
 		}
 	}
 }
 
 // convertMapping converts the entries of a mapping to fields.
-func (r *reader) convertMapping(v *value, entries []*ast.MappingValueNode, depth int) {
-	v.shape = shapeMapping
-	if len(entries) > 0 && v.line == entries[0].GetToken().Position.Line {
+func (r *Reader) convertMapping(v *Value, entries []*ast.MappingValueNode, depth int) {
+	v.Shape = ShapeMapping
+	if len(entries) > 0 && v.Line == entries[0].GetToken().Position.Line {
 		// The token of a block mapping is its first colon; its position is its first key.
-		if key := emptyValue(entries[0].Key, ""); key.line == v.line && key.column < v.column {
-			v.column = key.column
+		if key := emptyValue(entries[0].Key, ""); key.Line == v.Line && key.Column < v.Column {
+			v.Column = key.Column
 		}
 	}
 	seen := make(map[string]bool, len(entries))
-	v.fields = make([]field, 0, len(entries))
+	v.Fields = make([]Field, 0, len(entries))
 	for _, entry := range entries {
-		at := emptyValue(entry.Key, v.path)
+		at := emptyValue(entry.Key, v.Path)
 		key, ok := entry.Key.(*ast.StringNode)
 		if !ok {
-			r.fail(at, "a key must be a text, not %s", strings.ToLower(entry.Key.Type().String()))
+			r.Fail(at, "a key must be a text, not %s", strings.ToLower(entry.Key.Type().String()))
 			continue
 		}
-		at.path = joinPath(v.path, key.Value)
+		at.Path = joinPath(v.Path, key.Value)
 		if seen[key.Value] {
-			r.fail(at, "is written twice; keep one")
+			r.Fail(at, "is written twice; keep one")
 			continue
 		}
 		seen[key.Value] = true
-		v.fields = append(v.fields, field{key: key.Value, position: at, value: r.convert(entry.Value, at.path, depth+1)})
+		v.Fields = append(v.Fields, Field{Key: key.Value, Position: at, Value: r.convert(entry.Value, at.Path, depth+1)})
 	}
 }
 

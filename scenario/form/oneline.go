@@ -1,4 +1,4 @@
-package scenario
+package form
 
 import (
 	"slices"
@@ -18,12 +18,12 @@ var multilineFields = []string{
 }
 
 // joiner puts rows, calls and constraints on one line if they fit.
-type joiner struct{ forms map[string]form }
+type joiner struct{ forms map[string]Form }
 
 // mapping joins the values of a mapping. indent is the column before its keys.
-func (j joiner) mapping(node *yaml.Node, f form, indent int) {
+func (j joiner) mapping(node *yaml.Node, f Form, indent int) {
 	for i := 0; i+1 < len(node.Content); i += 2 {
-		key, holds := node.Content[i].Value, f.field(node.Content[i].Value).valueType
+		key, holds := node.Content[i].Value, f.field(node.Content[i].Value).Type
 		if f.acceptsTool(node, i) && holds == "" {
 			holds = "object"
 		}

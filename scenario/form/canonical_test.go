@@ -1,13 +1,14 @@
-package scenario
+package form
 
 import (
 	"errors"
 	"io/fs"
 	"os"
 	"testing"
-	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/toolsandbox/toolsandbox/scenario/document"
 )
 
 func TestFormat(t *testing.T) {
@@ -43,7 +44,7 @@ func TestFormat(t *testing.T) {
 }
 
 func TestFormatErrors(t *testing.T) {
-	var mistakes Errors
+	var mistakes document.Errors
 	if _, err := Format("a.yaml", []byte("name: [\n")); !errors.As(err, &mistakes) || mistakes[0].File != "a.yaml" {
 		t.Errorf("not YAML: got %v, want Errors about a.yaml", err)
 	}
@@ -68,33 +69,6 @@ func TestFormatCatalogue(t *testing.T) {
 	}
 }
 
-// TestTemplate loads the template of new scenarios.
-func TestTemplate(t *testing.T) {
-	text, world, err := Template("feed_the_cat")
-	if err != nil {
-		t.Fatal(err)
-	}
-	loaded, err := readPack(fstest.MapFS{"a.yaml": {Data: text}, "worlds/" + TemplateWorld + ".yaml": {Data: world}}, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := loaded[0].Scenario.GetSetup().GetName(); got != "feed_the_cat" {
-		t.Errorf("name: got %q, want feed_the_cat", got)
-	}
-	for _, data := range [][]byte{text, world} {
-		formatted, err := Format("a.yaml", data)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(string(formatted), string(data)); diff != "" {
-			t.Errorf("not canonical (-canonical +template):\n%s", diff)
-		}
-	}
-	if _, _, err := Template("a/b"); err == nil {
-		t.Error("a/b: got no error")
-	}
-}
-
 // FuzzFormat checks that Format does not panic, is idempotent and preserves the content.
 func FuzzFormat(f *testing.F) {
 	for _, seed := range []string{named("one", testScenario), testWorld, "a: [", "name: a # b\n# c\n", "a: {b: 'c:d', e: f:g}", "- - a\n", "x: |+\n  a\n\n\n"} {
@@ -105,7 +79,7 @@ func FuzzFormat(f *testing.F) {
 		if err != nil {
 			return
 		}
-		before, after := (&reader{}).documents(data), (&reader{}).documents(got)
+		before, after := (&document.Reader{}).Documents(data), (&document.Reader{}).Documents(got)
 		if len(before) != len(after) {
 			t.Errorf("%d documents became %d", len(before), len(after))
 		}

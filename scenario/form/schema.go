@@ -1,4 +1,4 @@
-package scenario
+package form
 
 import (
 	"bytes"
@@ -25,7 +25,7 @@ func JSONSchema(schema *world.Schema, categories []string) ([]byte, error) {
 	for name, f := range forms(schema) {
 		definitions[name] = f.schema()
 	}
-	definitions["category"]["enum"] = append(AuthorCategories(), categories...)
+	definitions["category"]["enum"] = append(Categories(), categories...)
 	definitions["row"] = anyOf(rowFormNames(schema))
 	for name, members := range unions() {
 		definitions[name] = anyOf(members)
@@ -82,11 +82,11 @@ func fieldSchema(holds string) object {
 }
 
 // schema returns the JSON Schema of a mapping.
-func (f form) schema() object {
+func (f Form) schema() object {
 	properties, required := object{}, []string{}
 	for _, field := range f.fields {
 		described := object{"description": field.doc}
-		maps.Copy(described, fieldSchema(field.valueType))
+		maps.Copy(described, fieldSchema(field.Type))
 		properties[field.name] = described
 		if field.required {
 			required = append(required, field.name)
@@ -95,7 +95,7 @@ func (f form) schema() object {
 	out := object{"type": "object", "properties": properties, "additionalProperties": false}
 	choices := f.choices()
 	if len(f.replaceable) > 0 {
-		choices = slices.DeleteFunc(choices, func(name string) bool { return name == argumentsKey || !slices.Contains(f.replaceable, name) })
+		choices = slices.DeleteFunc(choices, func(name string) bool { return name == ArgumentsKey || !slices.Contains(f.replaceable, name) })
 		required = slices.DeleteFunc(required, func(name string) bool { return slices.Contains(f.replaceable, name) })
 		out["additionalProperties"] = object{"type": "object"}
 	}
@@ -105,7 +105,7 @@ func (f form) schema() object {
 	switch {
 	case len(f.replaceable) > 0:
 		// A field outside the form is a tool with its arguments.
-		alternatives := []object{{"not": object{"propertyNames": object{"enum": f.names()}}}}
+		alternatives := []object{{"not": object{"propertyNames": object{"enum": f.Names()}}}}
 		for _, name := range choices {
 			alternatives = append(alternatives, object{"required": []string{name}})
 		}
@@ -119,7 +119,7 @@ func (f form) schema() object {
 
 func rowFormNames(schema *world.Schema) []string {
 	var names []string
-	for _, name := range tableNames(schema) {
+	for _, name := range Tables(schema) {
 		names = append(names, rowPrefix+name)
 	}
 	return names
@@ -131,20 +131,20 @@ func primitives(schema *world.Schema) map[string]object {
 	time := []object{{"type": "number"}, {"type": "string", "pattern": localTime}}
 	amount := object{"type": "number", "minimum": 0}
 	return map[string]object{
-		"text": {"type": "string"}, "label": {"type": "string"}, "all": {"const": allTools}, "nothing": {"type": "null"}, "toolName": {"type": "string", "pattern": toolName.String()}, "name": {"type": "string", "pattern": namePattern}, "version": {"type": "string", "pattern": versionPattern},
-		"wholeNumber": {"type": "integer"}, "limit": {"type": "integer", "minimum": 1, "maximum": maxTurns},
+		"text": {"type": "string"}, "label": {"type": "string"}, "all": {"const": AllTools}, "nothing": {"type": "null"}, "toolName": {"type": "string", "pattern": toolName.String()}, "name": {"type": "string", "pattern": namePattern}, "version": {"type": "string", "pattern": versionPattern},
+		"wholeNumber": {"type": "integer"}, "limit": {"type": "integer", "minimum": 1, "maximum": MaxTurns},
 		"amount": amount, "similarity": {"type": "number", "minimum": 0, "maximum": 1},
 		"order": {"type": "array", "items": object{"type": "integer", "minimum": 1}, "uniqueItems": true},
 		"time":  {"anyOf": time}, "yes": {"const": true}, "object": {"type": "object"}, "anything": {},
 		"textCell": {"type": []string{"string", "null"}}, "booleanCell": {"type": []string{"boolean", "null"}},
-		"numberCell":   {"anyOf": append(slices.Clone(time), object{"type": "null"}, object{"const": nowText}, reference("expression"))},
+		"numberCell":   {"anyOf": append(slices.Clone(time), object{"type": "null"}, object{"const": NowText}, reference("expression"))},
 		"tolerances":   {"type": "object", "additionalProperties": amount},
 		"texts":        {"type": "object", "additionalProperties": object{"type": "string"}},
 		"overrides":    {"type": "object", "additionalProperties": anyOf([]string{"columnMeasure", "override"})},
-		"declaredName": {"type": "string", "pattern": declaredPattern}, "cellType": {"enum": cellTypes()}, "serverState": {"const": stateSession},
-		"category": {"enum": AuthorCategories()}, "packCategory": {"type": "string", "pattern": categoryPattern},
-		"augmentation": {"enum": augmentationNames()},
-		"role":         {"enum": world.RoleNames()}, "table": {"enum": tableNames(schema)},
+		"declaredName": {"type": "string", "pattern": declaredPattern}, "cellType": {"enum": CellTypes()}, "serverState": {"const": StateSession},
+		"category": {"enum": Categories()}, "packCategory": {"type": "string", "pattern": categoryPattern},
+		"augmentation": {"enum": Augmentations()},
+		"role":         {"enum": world.RoleNames()}, "table": {"enum": Tables(schema)},
 		"measure": builtInOrOwn(evaluation.BuiltInNames(measure.Rows)), "columnMeasure": builtInOrOwn(evaluation.BuiltInNames(measure.Cells)),
 		"into": {"enum": []string{"content", "tool_trace"}},
 	}

@@ -1,4 +1,4 @@
-package scenario
+package form
 
 import (
 	"bytes"
@@ -13,6 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/toolsandbox/toolsandbox/internal/world"
+	"github.com/toolsandbox/toolsandbox/scenario/document"
 )
 
 // ErrFormat means that a file cannot be formatted without loss.
@@ -24,17 +25,17 @@ var ErrFormat = errors.New("cannot be formatted")
 // empty lines. Format is idempotent. The error is of type Errors for an unreadable file, and
 // ErrFormat if comments or content would be lost.
 func Format(name string, data []byte) ([]byte, error) {
-	r := &reader{file: name}
-	before := r.documents(data)
-	if len(r.errors) > 0 {
-		return nil, r.errors
+	r := &document.Reader{File: name}
+	before := r.Documents(data)
+	if len(r.Errors) > 0 {
+		return nil, r.Errors
 	}
 	nodes, err := parseNodes(data)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w: %w", name, ErrFormat, err)
 	}
 	all, kinds := forms(world.Builtin()), []string{"pack", "world"}
-	if path.Base(filepath.ToSlash(name)) == schemaFile {
+	if path.Base(filepath.ToSlash(name)) == SchemaFile {
 		kinds = []string{"schema"}
 	}
 	for _, node := range nodes {
@@ -51,7 +52,7 @@ func Format(name string, data []byte) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w: %w", name, ErrFormat, err)
 	}
-	after := (&reader{file: name}).documents(out)
+	after := (&document.Reader{File: name}).Documents(out)
 	written, err := parseNodes(out)
 	switch {
 	case err != nil:
@@ -114,36 +115,36 @@ func hideColons(node *yaml.Node) {
 
 // matchForm returns the first of the named forms that has all fields of a mapping, the zero form
 // otherwise.
-func matchForm(node *yaml.Node, all map[string]form, names ...string) form {
+func matchForm(node *yaml.Node, all map[string]Form, names ...string) Form {
 	for _, name := range names {
 		f := all[name]
 		matches := len(f.fields) > 0
 		for i := 0; i+1 < len(node.Content); i += 2 {
-			matches = matches && (f.has(node.Content[i].Value) || f.acceptsTool(node, i))
+			matches = matches && (f.Has(node.Content[i].Value) || f.acceptsTool(node, i))
 		}
 		if matches {
 			return all[name]
 		}
 	}
-	return form{}
+	return Form{}
 }
 
 // scenariosForm is the form of a scenario file, whose fields are scenarios.
-func scenariosForm(root *yaml.Node) form {
-	var f form
+func scenariosForm(root *yaml.Node) Form {
+	var f Form
 	for i := 0; i+1 < len(root.Content); i += 2 {
-		f.fields = append(f.fields, formField{name: root.Content[i].Value, valueType: "scenario"})
+		f.fields = append(f.fields, Field{name: root.Content[i].Value, Type: "scenario"})
 	}
 	return f
 }
 
 // acceptsTool reports whether an entry of a mapping can be a tool with its arguments.
-func (f form) acceptsTool(node *yaml.Node, i int) bool {
+func (f Form) acceptsTool(node *yaml.Node, i int) bool {
 	return len(f.replaceable) > 0 && node.Content[i+1].Kind == yaml.MappingNode && !slices.ContainsFunc(f.replaceable, func(name string) bool { return entry(node, name) != nil })
 }
 
 // sortFields sorts the fields of a mapping and of nested mappings by their forms.
-func sortFields(node *yaml.Node, f form, all map[string]form) {
+func sortFields(node *yaml.Node, f Form, all map[string]Form) {
 	if len(f.fields) == 0 {
 		return
 	}
@@ -151,13 +152,13 @@ func sortFields(node *yaml.Node, f form, all map[string]form) {
 		at         int
 		key, value *yaml.Node
 	}
-	names := f.names()
+	names := f.Names()
 	var entries []placed
 	for i := 0; i+1 < len(node.Content); i += 2 {
 		at := slices.Index(names, node.Content[i].Value)
 		entries = append(entries, placed{at, node.Content[i], node.Content[i+1]})
 		if at >= 0 {
-			sortField(node.Content[i+1], f.fields[at].valueType, all)
+			sortField(node.Content[i+1], f.fields[at].Type, all)
 		}
 	}
 	slices.SortStableFunc(entries, func(a, b placed) int { return a.at - b.at })
@@ -169,7 +170,7 @@ func sortFields(node *yaml.Node, f form, all map[string]form) {
 
 // sortField sorts the fields in a field's value. Rows keep the order of their columns, because all
 // rows of a target have the same order.
-func sortField(node *yaml.Node, holds string, all map[string]form) {
+func sortField(node *yaml.Node, holds string, all map[string]Form) {
 	if inner, ok := mappingValue(holds); ok {
 		for i := 1; node.Kind == yaml.MappingNode && i < len(node.Content); i += 2 {
 			sortField(node.Content[i], inner, all)
@@ -218,17 +219,17 @@ func members(item string) []string {
 }
 
 // sameValue reports whether two values are equal. The order of fields does not matter.
-func sameValue(a, b *value) bool {
-	if a.shape != b.shape || a.text != b.text || a.boolean != b.boolean || len(a.fields) != len(b.fields) {
+func sameValue(a, b *document.Value) bool {
+	if a.Shape != b.Shape || a.Text != b.Text || a.Boolean != b.Boolean || len(a.Fields) != len(b.Fields) {
 		return false
 	}
-	for i := range a.fields {
-		other := b.get(a.fields[i].key)
-		if other == nil || !sameValue(a.fields[i].value, other) {
+	for i := range a.Fields {
+		other := b.Get(a.Fields[i].Key)
+		if other == nil || !sameValue(a.Fields[i].Value, other) {
 			return false
 		}
 	}
-	return slices.EqualFunc(a.list, b.list, sameValue)
+	return slices.EqualFunc(a.List, b.List, sameValue)
 }
 
 // comments returns the lines of all comments, sorted.

@@ -1,0 +1,37 @@
+package scenario
+
+import (
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/toolsandbox/toolsandbox/scenario/form"
+)
+
+// TestTemplate loads the template of new scenarios.
+func TestTemplate(t *testing.T) {
+	text, world, err := Template("feed_the_cat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	loaded, err := readPack(fstest.MapFS{"a.yaml": {Data: text}, "worlds/" + TemplateWorld + ".yaml": {Data: world}}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := loaded[0].Scenario.GetSetup().GetName(); got != "feed_the_cat" {
+		t.Errorf("name: got %q, want feed_the_cat", got)
+	}
+	for _, data := range [][]byte{text, world} {
+		formatted, err := form.Format("a.yaml", data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(formatted), string(data)); diff != "" {
+			t.Errorf("not canonical (-canonical +template):\n%s", diff)
+		}
+	}
+	if _, _, err := Template("a/b"); err == nil {
+		t.Error("a/b: got no error")
+	}
+}
