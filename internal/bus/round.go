@@ -63,8 +63,8 @@ func (r Rounds) Last() int32 {
 	return r[len(r)-1].GetNumber()
 }
 
-// Begun reports whether a round has begun.
-func (r Rounds) Begun(number int32) bool {
+// HasStarted reports whether a round has started.
+func (r Rounds) HasStarted(number int32) bool {
 	return number == 0 || slices.ContainsFunc(r, func(round *busv1.SweepRound) bool { return round.GetNumber() == number })
 }
 

@@ -58,7 +58,7 @@ func TestRounds(t *testing.T) {
 		t.Errorf("last: got %d, want 10", got)
 	}
 	for number, want := range map[int32]bool{0: true, 1: false, 2: true, 3: true, 4: false, 10: true} {
-		if got := rounds.Begun(number); got != want {
+		if got := rounds.HasStarted(number); got != want {
 			t.Errorf("round %d has begun: got %v, want %v", number, got, want)
 		}
 	}

@@ -22,7 +22,7 @@ func TestEuroEval(t *testing.T) {
 		Categories: []euroeval.CategoryScores{{Category: "simple", Predictions: 4, EuroEval: 0.5, Strict: 0.25, Disagreements: 3}},
 	}}}
 	var out strings.Builder
-	if err := EuroEval(&out, content); err != nil {
+	if err := WriteEuroEval(&out, content); err != nil {
 		t.Fatal(err)
 	}
 	var got []string
@@ -45,7 +45,7 @@ func TestEuroEval(t *testing.T) {
 		t.Errorf("got %q, want the commonest quirk first", last)
 	}
 	var none strings.Builder
-	if err := EuroEval(&none, nil); err != nil || none.Len() > 0 {
+	if err := WriteEuroEval(&none, nil); err != nil || none.Len() > 0 {
 		t.Errorf("without records: got %q and %v, want nothing", &none, err)
 	}
 }

@@ -61,7 +61,7 @@ func TestReasons(t *testing.T) {
 		})
 	}
 	var out bytes.Buffer
-	if err := Table(&out, rows, nil); err != nil || !strings.Contains(out.String(), "no, never\n") {
+	if err := WriteTable(&out, rows, nil); err != nil || !strings.Contains(out.String(), "no, never\n") {
 		t.Errorf("Table into a buffer: got %v and\n%s\nwant whole reasons", err, &out)
 	}
 }
@@ -78,7 +78,7 @@ func TestManyRollouts(t *testing.T) {
 	totals := runfile.Categories{{Name: "ALL_CATEGORIES"}, {Name: "A", Similarity: new(0.5), TurnCount: new(3.0)}}
 	names := func(rows []Row) []string {
 		var out bytes.Buffer
-		if err := Table(&out, rows, totals); err != nil {
+		if err := WriteTable(&out, rows, totals); err != nil {
 			t.Fatal(err)
 		}
 		if text := out.String(); !strings.Contains(text, "milestones: reached with a similarity above 0, of all") || !strings.Contains(text, "ALL_CATEGORIES      –      –") {

@@ -142,7 +142,7 @@ func WriteRescore(w io.Writer, r *Rescore) error {
 	if _, err := io.WriteString(w, out.String()); err != nil {
 		return err
 	}
-	return UserFlags(w, r.UserFlagCounts)
+	return WriteUserFlags(w, r.UserFlagCounts)
 }
 
 // change formats the difference of the scores.

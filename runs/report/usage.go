@@ -12,9 +12,9 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// Usage prints the tokens of a run's models, their cost by the price table, and the number of
+// WriteUsage prints the tokens of a run's models, their cost by the price table, and the number of
 // requests without reported tokens; nothing where no model played.
-func Usage(w io.Writer, rows []Row) error {
+func WriteUsage(w io.Writer, rows []Row) error {
 	var withUsage, input, cached, output, reasoning, micros int64
 	var unpriced []string        // players without a price
 	silent := map[string]int64{} // requests without reported tokens, by player

@@ -40,7 +40,7 @@ func TestUsage(t *testing.T) {
 	}
 	for name, test := range tests {
 		var b strings.Builder
-		if err := Usage(&b, test.rows); err != nil || b.String() != test.want {
+		if err := WriteUsage(&b, test.rows); err != nil || b.String() != test.want {
 			t.Errorf("%s: got %q and %v, want %q", name, b.String(), err, test.want)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 // round.
 func (s *server) queueUnscored(ctx context.Context, sweepID string, rollouts []*busv1.Rollout, round int32, damaged []string) ([]*busv1.Job, error) {
 	control, err := s.bus.Control(ctx, sweepID)
-	for err == nil && !bus.Rounds(control.GetRounds()).Begun(round) {
+	for err == nil && !bus.Rounds(control.GetRounds()).HasStarted(round) {
 		if err = s.beginRound(ctx, sweepID, rollouts, round, control, damaged); err != nil && !errors.Is(err, bus.ErrFenced) {
 			return nil, err
 		}

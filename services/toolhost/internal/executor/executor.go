@@ -212,7 +212,7 @@ func (c *call) run(ctx context.Context, w *session.World) Answer {
 	}
 	if c.isReadOnly() { // its reads cannot make it raise
 		unwatched := *w
-		unwatched.Watch(nil)
+		unwatched.RecordInto(nil)
 		w = &unwatched
 	}
 	result, err := c.evaluate(ctx, w)

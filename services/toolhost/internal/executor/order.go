@@ -106,9 +106,9 @@ func (s *search) runGiven(ctx context.Context) ([]Answer, session.World) {
 
 // run executes a call, records its effects and returns its answer.
 func (s *search) run(ctx context.Context, i int, world *session.World) Answer {
-	world.Watch(&s.observed)
+	world.RecordInto(&s.observed)
 	answer := s.calls[i].run(ctx, world)
-	world.Watch(nil)
+	world.RecordInto(nil)
 	s.effectsChanged = s.effects[i].Merge(&s.observed) || s.effectsChanged
 	answer.Call = i
 	return answer
@@ -292,9 +292,9 @@ func (s *search) try(ctx context.Context, i int, world session.World) (after ses
 	if ctx.Err() != nil {
 		return world, false, context.Cause(ctx)
 	}
-	world.Watch(&s.observed)
+	world.RecordInto(&s.observed)
 	_, exception := s.calls[i].evaluate(ctx, &world)
-	world.Watch(nil)
+	world.RecordInto(nil)
 	s.effectsChanged = s.effects[i].Merge(&s.observed) || s.effectsChanged
 	return world, exception != nil, nil
 }

@@ -80,7 +80,7 @@ func (s *search) groupOf(conflicts *session.Conflicts, i int) group {
 		changed = false
 		for j, effects := range s.effects {
 			if !g.writers.has(j) {
-				if !conflicts.Affect(effects.Writes, g.reads) {
+				if !conflicts.Overlap(effects.Writes, g.reads) {
 					continue
 				}
 				s.join(&g, s.duplicateOf[j])
@@ -114,5 +114,5 @@ func (g *group) join(other group) {
 // changes reports whether any call changes the answer to a query.
 func (s *search) changes(conflicts *session.Conflicts, read session.Read) bool {
 	reads := []session.Read{read}
-	return slices.ContainsFunc(s.effects, func(effects *session.Effects) bool { return conflicts.Affect(effects.Writes, reads) })
+	return slices.ContainsFunc(s.effects, func(effects *session.Effects) bool { return conflicts.Overlap(effects.Writes, reads) })
 }

@@ -87,8 +87,9 @@ const allColumns = ^columnSet(0)
 
 func columnBit(column int) columnSet { return 1 << min(column, 63) }
 
-// Watch records the effects of calls on this world, and on its later copies, until Watch(nil).
-func (w *World) Watch(effects *Effects) {
+// RecordInto records the effects of calls on this world, and on its later copies, until
+// RecordInto(nil).
+func (w *World) RecordInto(effects *Effects) {
 	w.effects = nil
 	if effects != nil {
 		*effects = Effects{Reads: effects.Reads[:0], Writes: effects.Writes[:0], start: *w}
@@ -325,8 +326,8 @@ func (c *Conflicts) isPermanent(name string, calls []*Effects) bool {
 	return len(rows) > 0 || !appends && !c.base.table(name).hadNoRows
 }
 
-// Affect reports whether one of the writes may change the answer to one of the reads.
-func (c *Conflicts) Affect(writes []Write, reads []Read) bool {
+// Overlap reports whether one of the writes may change the answer to one of the reads.
+func (c *Conflicts) Overlap(writes []Write, reads []Read) bool {
 	for i := range reads {
 		for j := range writes {
 			if c.affects(&writes[j], &reads[i]) {
