@@ -57,7 +57,8 @@ func gradeText(v *busv1.CallVerdict) string {
 	}
 }
 
-// WriteEuroEval writes the figures of each category and each data set; nothing if no record was played.
+// WriteEuroEval writes the figures of each category and each data set; nothing if no record was
+// played.
 func WriteEuroEval(w io.Writer, content *runfile.EuroEval) error {
 	if content == nil || len(content.DataSets) == 0 {
 		return nil

@@ -58,10 +58,10 @@ const (
 // legend explains the columns of rollouts.
 const legend = "milestones: reached with a similarity above 0, of all there are; score: the mean of their similarities, 0 after a minefield, – without a score"
 
-// WriteTable writes one line per rollout, or for the worst if there are many, and one per category. Rows
-// and totals may come in any order. Remarks are truncated to the width of a terminal; elsewhere
-// they are complete. If all rollouts are answers to EuroEval's records, EuroEval prints the
-// categories.
+// WriteTable writes one line per rollout, or for the worst if there are many, and one per
+// category. Rows and totals may come in any order. Remarks are truncated to the width of a
+// terminal; elsewhere they are complete. If all rollouts are answers to EuroEval's records,
+// EuroEval prints the categories.
 func WriteTable(w io.Writer, rows []Row, totals runfile.Categories) error {
 	shown, hidden := choose(rows)
 	list := ""
@@ -156,7 +156,8 @@ func rollouts(rows []Row, c columns, width int) string {
 	return strings.Join(lines, "\n")
 }
 
-// WriteUserFlags prints the violations of simulated users by rule; nothing if all users were scripted.
+// WriteUserFlags prints the violations of simulated users by rule; nothing if all users were
+// scripted.
 func WriteUserFlags(w io.Writer, counts *runfile.UserFlagCounts) error {
 	if counts == nil {
 		return nil
