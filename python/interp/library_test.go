@@ -118,3 +118,32 @@ func TestEvalExpression(t *testing.T) {
 		}
 	}
 }
+
+// TestPrepare checks that what a call changes at the top of a file is made anew for the next call.
+func TestPrepare(t *testing.T) {
+	for _, test := range []struct{ top, body, want string }{
+		{"seen = []", "seen.append(1)\n  return len(seen)", "1"},
+		{"seen = {}", "seen['a'] = len(seen)\n  return seen", "{'a': 0}"},
+		{"seen = ([],)", "seen[0].append(1)\n  return seen", "[[1]]"},
+		{"n = 1\nn = [2]\nn = 3", "return n", "3"},
+		{"n = [2]\nfrom json import dumps as n\nn = 4", "return n", "4"},
+		{"def g(x=[]):\n  x.append(1)\n  return x", "return g() + g()", "[1, 1, 1, 1]"},
+		{"n = 5\ndef g(x=n):\n  return x", "return g()", "5"},
+	} {
+		file, err := syntax.Parse(test.top + "\ndef f():\n  " + test.body + "\n")
+		if err != nil {
+			t.Fatal(err)
+		}
+		def, ok := file.Body[len(file.Body)-1].(*syntax.Def)
+		if !ok {
+			t.Fatalf("got %T, want a function", file.Body[len(file.Body)-1])
+		}
+		program := NewLibrary(Names{}).Prepare(file)
+		for call := range 2 {
+			result, outcome := program.Call(t.Context(), def, nil, &moduleHost{})
+			if got := python.Repr(result); outcome.Err != nil || got != test.want {
+				t.Errorf("%s: call %d of %s: got %s and %v, want %s", test.top, call, test.body, got, outcome.Err, test.want)
+			}
+		}
+	}
+}

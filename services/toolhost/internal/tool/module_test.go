@@ -221,11 +221,6 @@ func TestModuleMistakes(t *testing.T) {
 		{"def len() -> None:" + doc, []string{"1:1: len: len means something in Python or to tools already; rename the function"}},
 		{"def wörld() -> None:" + doc, []string{"1:1: wörld: the name has to be up to 60 letters, digits and underscores of ASCII"}},
 		{"def act(*rest) -> None:" + doc, []string{"1:1: act: parameters of tools are plain ones: no *, ** or /"}},
-		{"@print\ndef act() -> None:" + doc, []string{"1:2: act: unknown decorator; expected one of @confirm, @unchecked, @user, @backend(\"NAME\"), @confirm(\"ACTION\"), @needs(\"SERVICE\")"}},
-		{"@backend\ndef act() -> None:" + doc + "@backend('lite')\ndef move() -> None:" + doc, []string{
-			`1:2: act: write @backend("NAME") with up to 60 capital letters, digits and underscores`,
-			`4:2: move: write @backend("NAME") with up to 60 capital letters, digits and underscores`}},
-		{"@cache\n@user\ndef act() -> None:" + doc, []string{`1:2: act: name "cache" is not defined`}},
 		{"def act() -> None:\n  '''\n\n  Args:\n    nothing at all\n    y: No.\n  '''\n", []string{
 			"2:3: act: the docstring does not begin with what the tool does; write that first",
 			`5:5: act: Args: "nothing at all" is no entry; write name: what it is, and indent lines that go on with one`,
@@ -248,19 +243,61 @@ func TestModuleMistakes(t *testing.T) {
 			"8:48: act: table note has no column title__lik; expected one of note_id, title, pages, pinned",
 			"9:5: act: world.rows needs a table first"}},
 	} {
-		_, err := Builtin().Extend(Pack{Modules: []*setupv1.ToolModule{{Name: "desk", Source: test.source}}, Schema: noteSchema(t)})
-		mistakes, ok := errors.AsType[source.Mistakes](err)
-		if !ok {
-			t.Errorf("%s: got %v, want mistakes", test.source, err)
-			continue
-		}
-		var got []string
-		for _, line := range strings.Split(mistakes.Error(), "\n") {
-			got = append(got, strings.TrimPrefix(line, "tools/desk.py:"))
-		}
-		if diff := cmp.Diff(test.want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", test.source, diff)
-		}
+		wantMistakes(t, test.source, test.want)
+	}
+}
+
+// wantMistakes compiles a file of tools and compares its mistakes, without the file's name.
+func wantMistakes(t *testing.T, text string, want []string) {
+	t.Helper()
+	_, err := Builtin().Extend(Pack{Modules: []*setupv1.ToolModule{{Name: "desk", Source: text}}, Schema: noteSchema(t)})
+	mistakes, ok := errors.AsType[source.Mistakes](err)
+	if !ok {
+		t.Errorf("%s: got %v, want mistakes", text, err)
+		return
+	}
+	var got []string
+	for _, line := range strings.Split(mistakes.Error(), "\n") {
+		got = append(got, strings.TrimPrefix(line, "tools/desk.py:"))
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", text, diff)
+	}
+}
+
+// TestDecoratorMistakes checks unknown decorators, and wrong arguments of known ones.
+func TestDecoratorMistakes(t *testing.T) {
+	const (
+		doc     = "\n  '''Acts.'''\n"
+		unknown = `1:2: act: unknown decorator; expected one of @confirm, @unchecked, @user, @backend("NAME"), @confirm("ACTION"), @needs("SERVICE")`
+		needs   = `1:2: act: write @needs with one or more of "wifi", "cellular" and "location_service"`
+		confirm = `1:2: act: write @confirm("ACTION") with what the user allows, e.g. "send a text message"`
+	)
+	for _, test := range []struct {
+		source string
+		want   []string
+	}{
+		{"@print\ndef act() -> None:" + doc, []string{unknown}},
+		{"@backend\ndef act() -> None:" + doc + "@backend('lite')\ndef move() -> None:" + doc, []string{
+			`1:2: act: write @backend("NAME") with up to 60 capital letters, digits and underscores`,
+			`4:2: move: write @backend("NAME") with up to 60 capital letters, digits and underscores`}},
+		{"@cache\n@user\ndef act() -> None:" + doc, []string{`1:2: act: name "cache" is not defined`}},
+		{"@user('x')\ndef act() -> None:" + doc, []string{unknown}},
+		{"@needs\ndef act() -> None:" + doc, []string{needs}},
+		{"@needs('gps')\ndef act() -> None:" + doc, []string{needs}},
+		{"@needs('wifi', 1)\ndef act() -> None:" + doc, []string{needs}},
+		{"@confirm(' ')\ndef act() -> None:" + doc, []string{confirm}},
+		{"@confirm('pay', 'buy')\ndef act() -> None:" + doc, []string{confirm}},
+	} {
+		wantMistakes(t, test.source, test.want)
+	}
+}
+
+// TestDecoratorArguments checks what a tool needs, and the words of its consent.
+func TestDecoratorArguments(t *testing.T) {
+	got := extendWith(t, "@needs('wifi', 'cellular')\n@confirm('pay a bill')\ndef act() -> None:\n  '''Acts.'''\n").Find("act")
+	if !slices.Equal(got.Needs, []Need{NeedWifi, NeedCellular}) || got.ConsentAction != "pay a bill" {
+		t.Errorf("got needs %v and the action %q, want wifi and cellular, and pay a bill", got.Needs, got.ConsentAction)
 	}
 }
 
