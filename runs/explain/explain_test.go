@@ -17,6 +17,7 @@ import (
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/runs/output"
 )
 
 const (
@@ -107,10 +108,10 @@ func sampleReport() *Report {
 	}
 }
 
-func writeReport(t *testing.T, r *Report, colour bool) string {
+func writeReport(t *testing.T, r *Report) string {
 	t.Helper()
 	var out strings.Builder
-	if err := r.WriteText(&out, colour); err != nil {
+	if err := r.WriteText(output.NewWriter(&out)); err != nil {
 		t.Fatal(err)
 	}
 	return out.String()
@@ -142,7 +143,7 @@ milestone 1 told: 0 at message 1, AGENT to USER: Done.
     0.800 SANDBOX snapshot
       content 0.800 (rouge_l): precision 0.667, recall 0.500
         wanted  Ann saved
-        found   I save` + "\uFFFD" + `
+        found   I save\u001b
                 ann
         common  saved/save
       tool_call_exception does not count (exact): wanted "x", found null
@@ -162,32 +163,29 @@ minefield 0 told: 0, not triggered
 
 minefield 1: 0.500 at message 0, USER to AGENT: Save Ann Ann Ann Ann Ann Ann Ann Ann Ann Ann Ann Ann Ann Ann Ann Ann Ann Ann Ann Ann Ann …
 `
-	if diff := cmp.Diff(strings.Split(want, "\n"), strings.Split(writeReport(t, sampleReport(), false), "\n")); diff != "" {
+	if diff := cmp.Diff(strings.Split(want, "\n"), strings.Split(writeReport(t, sampleReport()), "\n")); diff != "" {
 		t.Errorf("WriteText (-want +got):\n%s", diff)
 	}
 }
 
-func TestColour(t *testing.T) {
-	plainText, coloured := writeReport(t, sampleReport(), false), writeReport(t, sampleReport(), true)
-	for _, style := range []string{red, green, yellow, bold, plain} {
-		coloured = strings.ReplaceAll(coloured, style, "")
+func TestStyles(t *testing.T) {
+	var out strings.Builder
+	if err := sampleReport().WriteText(&out); err != nil {
+		t.Fatal(err)
 	}
-	if diff := cmp.Diff(plainText, coloured); diff != "" {
-		t.Errorf("with colours taken away (-without +with):\n%s", diff)
-	}
-	if got := writeReport(t, sampleReport(), true); !strings.Contains(got, "found   I "+bold+"save"+plain) {
-		t.Errorf("common word of the found text is not bold:\n%q", got)
+	if want := "found   I " + output.Bold + "save" + output.Plain; !strings.Contains(out.String(), want) {
+		t.Errorf("the common word of the found text is not bold: got %q, want %q in it", out.String(), want)
 	}
 }
 
 func TestFailure(t *testing.T) {
 	r := sampleReport()
 	r.Failure, r.Recorded = "ValueError", new(0.0)
-	if got, want := writeReport(t, r, false), "The rollout ended with ValueError and scores 0 whatever its messages reach.\n"; !strings.Contains(got, want) {
+	if got, want := writeReport(t, r), "The rollout ended with ValueError and scores 0 whatever its messages reach.\n"; !strings.Contains(got, want) {
 		t.Errorf("got %q, want it to say %q", got, want)
 	}
 	r.Recorded = nil
-	if got, want := writeReport(t, r, false), "The rollout ended with ValueError and has no score, whatever its messages reach.\n"; !strings.Contains(got, want) {
+	if got, want := writeReport(t, r), "The rollout ended with ValueError and has no score, whatever its messages reach.\n"; !strings.Contains(got, want) {
 		t.Errorf("got %q, want it to say %q", got, want)
 	}
 	if raw, err := json.Marshal(r); err != nil || !strings.Contains(string(raw), `"recorded_similarity":null`) {
@@ -282,11 +280,7 @@ func TestGuardedMinefield(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			r := sampleReport()
 			r.Explanation = &evaluatorv1.ExplainTrajectoryResponse{Minefields: []*evaluatorv1.NodeExplanation{c.node}, Result: r.Explanation.GetResult()}
-			var out strings.Builder
-			if err := r.WriteText(&out, false); err != nil {
-				t.Fatal(err)
-			}
-			if _, got, _ := strings.Cut(out.String(), "\n\n"); got != c.want {
+			if _, got, _ := strings.Cut(writeReport(t, r), "\n\n"); got != c.want {
 				t.Errorf("got\n%s\nwant\n%s", got, c.want)
 			}
 		})

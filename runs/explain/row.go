@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/runs/output"
 )
 
 // changes prints the changes since the reference.
@@ -107,7 +107,7 @@ func (p *printer) cells(pair *evaluatorv1.RowExplanation, found bool) {
 func (p *printer) cell(c *evaluatorv1.CellExplanation) {
 	found := world.Literal(c.GetFound())
 	if len(c.GetFoundTexts()) > 0 {
-		found = escapeControls(strings.Join(c.GetFoundTexts(), " "))
+		found = strings.Join(c.GetFoundTexts(), " ")
 	}
 	similarity := p.score(c.GetSimilarity())
 	if c.GetNoResult() {
@@ -115,7 +115,7 @@ func (p *printer) cell(c *evaluatorv1.CellExplanation) {
 	}
 	p.line("%s %s (%s): wanted %s, found %s", c.GetColumn(), similarity, measure(c), world.Literal(c.GetWanted()), found)
 	if c.GetProblem() != "" {
-		p.inside(func() { p.line("%s", escapeControls(c.GetProblem())) })
+		p.inside(func() { p.line("%s", c.GetProblem()) })
 	}
 }
 
@@ -166,21 +166,11 @@ func (p *printer) mark(text string, parts []span) string {
 	last := 0
 	for _, span := range parts {
 		if end := span.start + span.length; span.start >= last && end <= len(text) {
-			out.WriteString(escapeControls(text[last:span.start]) + p.bold(escapeControls(text[span.start:end])))
+			out.WriteString(text[last:span.start] + p.bold(text[span.start:end]))
 			last = end
 		}
 	}
-	return out.String() + escapeControls(text[last:])
-}
-
-// escapeControls replaces control characters, which could affect a terminal, except line breaks.
-func escapeControls(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) && r != '\n' {
-			return unicode.ReplacementChar
-		}
-		return r
-	}, text)
+	return out.String() + text[last:]
 }
 
 // trace prints the accepted call and the nearest call of the agent.
@@ -193,7 +183,7 @@ func (p *printer) trace(c *evaluatorv1.CellExplanation) {
 	case "":
 		p.line("%s, found no call that succeeded", headline)
 	default:
-		p.line("%s, found %s", headline, escapeControls(trace.GetFoundTool()))
+		p.line("%s, found %s", headline, trace.GetFoundTool())
 	}
 	p.inside(func() {
 		for _, argument := range trace.GetArguments() {
@@ -205,15 +195,15 @@ func (p *printer) trace(c *evaluatorv1.CellExplanation) {
 func (p *printer) argument(a *evaluatorv1.ArgumentComparison) {
 	found := "not given"
 	if a.FoundJson != nil {
-		found = "found " + escapeControls(a.GetFoundJson())
+		found = "found " + a.GetFoundJson()
 	}
 	tolerance := ""
 	if a.Tolerance != nil {
 		tolerance = " ± " + strconv.FormatFloat(a.GetTolerance(), 'g', -1, 64)
 	}
-	verdict := p.paint(green, "fits")
+	verdict := p.paint(output.Green, "fits")
 	if !a.GetMatches() {
-		verdict = p.paint(red, "differs")
+		verdict = p.paint(output.Red, "differs")
 	}
-	p.line("%s %s: wanted %s%s, %s", escapeControls(a.GetName()), verdict, a.GetWantedJson(), tolerance, found)
+	p.line("%s %s: wanted %s%s, %s", a.GetName(), verdict, a.GetWantedJson(), tolerance, found)
 }

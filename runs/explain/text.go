@@ -13,6 +13,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
+	"github.com/toolsandbox/toolsandbox/runs/output"
 )
 
 // firstUserMessage is the reference to the first user message instead of a node.
@@ -21,9 +22,9 @@ const firstUserMessage = -1
 // longestExcerpt is the number of characters of a message in its heading.
 const longestExcerpt = 90
 
-// WriteText writes the explanation for a person, with terminal colours if colour is true.
-func (r *Report) WriteText(w io.Writer, colour bool) error {
-	p := &printer{report: r, schema: world.SchemaOrBuiltin(r.Evaluation.GetSchema()), colour: colour}
+// WriteText writes the explanation for a person, with the styles of package output.
+func (r *Report) WriteText(w io.Writer) error {
+	p := &printer{report: r, schema: world.SchemaOrBuiltin(r.Evaluation.GetSchema())}
 	result := r.Explanation.GetResult()
 	graded := result.GetCallGrade() != nil
 	if graded {
@@ -53,7 +54,6 @@ func (r *Report) WriteText(w io.Writer, colour bool) error {
 type printer struct {
 	schema *world.Schema
 	report *Report
-	colour bool
 	indent int
 	text   strings.Builder
 }
@@ -147,7 +147,7 @@ func (p *printer) constraint(graph *evaluationv1.Graph, c *evaluatorv1.Constrain
 	p.line("%s %s %s%s", p.score(c.GetSimilarity()), c.GetTable(), measure, since)
 	p.inside(func() {
 		if c.GetProblem() != "" {
-			p.line("%s", escapeControls(c.GetProblem()))
+			p.line("%s", c.GetProblem())
 		}
 		for _, extracted := range c.GetExtracted() {
 			p.line("with %s = %s", extracted.GetName(), extracted.GetValue())
@@ -187,35 +187,23 @@ func (p *printer) message(index int32) string {
 	if len(excerpt) > longestExcerpt {
 		excerpt = append(excerpt[:longestExcerpt-1], '…')
 	}
-	return fmt.Sprintf("message %d, %s to %s: %s", index, world.RoleName(m.GetSender()), world.RoleName(m.GetRecipient()), escapeControls(string(excerpt)))
+	return fmt.Sprintf("message %d, %s to %s: %s", index, world.RoleName(m.GetSender()), world.RoleName(m.GetRecipient()), string(excerpt))
 }
-
-// The colours of a terminal.
-const (
-	red    = "\x1b[31m"
-	green  = "\x1b[32m"
-	yellow = "\x1b[33m"
-	bold   = "\x1b[1m"
-	plain  = "\x1b[0m"
-)
 
 func (p *printer) paint(style, text string) string {
-	if !p.colour {
-		return text
-	}
-	return style + text + plain
+	return style + text + output.Plain
 }
 
-func (p *printer) bold(text string) string { return p.paint(bold, text) }
+func (p *printer) bold(text string) string { return p.paint(output.Bold, text) }
 
 // score formats a similarity in a colour for its value.
 func (p *printer) score(similarity float64) string {
-	style := yellow
+	style := output.Yellow
 	switch similarity {
 	case 0:
-		style = red
+		style = output.Red
 	case 1:
-		style = green
+		style = output.Green
 	}
 	return p.paint(style, number(similarity))
 }

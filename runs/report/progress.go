@@ -8,6 +8,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	"github.com/toolsandbox/toolsandbox/runs/output"
 )
 
 // redrawInterval is the minimum time between redraws of a terminal's progress line.
@@ -20,7 +21,7 @@ const linesWithoutTerminal = 20
 // lines elsewhere. It is not safe for concurrent use.
 type Progress struct {
 	w        io.Writer
-	terminal bool
+	terminal *output.Writer // nil if w is no terminal
 	total    int
 	// before is the number of rollouts that earlier parts of the run finished: they took no time of
 	// this one.
@@ -36,8 +37,7 @@ type Progress struct {
 
 // NewProgress returns the progress of a run on w. before of the total rollouts are done.
 func NewProgress(w io.Writer, total, before int) *Progress {
-	_, terminal := terminal(w)
-	return &Progress{w: w, terminal: terminal, total: total, before: before, began: time.Now()}
+	return &Progress{w: w, terminal: output.OnTerminal(w), total: total, before: before, began: time.Now()}
 }
 
 // Add counts a finished rollout.
@@ -54,24 +54,24 @@ func (p *Progress) Add(row Row) {
 		p.sum += row.Result.GetSimilarity()
 	}
 	switch {
-	case p.terminal && (p.done == p.total || time.Since(p.drawn) >= redrawInterval):
+	case p.terminal != nil && (p.done == p.total || time.Since(p.drawn) >= redrawInterval):
 		p.drawn = time.Now()
-		_, _ = fmt.Fprintf(p.w, "\r%s%s", text.EraseLine.Sprint(), p.fit(p.line(row.Name)))
-	case !p.terminal && p.done*min(linesWithoutTerminal, p.total)/p.total != (p.done-1)*min(linesWithoutTerminal, p.total)/p.total:
+		_ = p.terminal.Redraw(p.fit(p.line(row.Name)))
+	case p.terminal == nil && p.done*min(linesWithoutTerminal, p.total)/p.total != (p.done-1)*min(linesWithoutTerminal, p.total)/p.total:
 		_, _ = fmt.Fprintln(p.w, p.line(row.Name))
 	}
 }
 
 // End terminates the progress line.
 func (p *Progress) End() {
-	if p.terminal && p.done > 0 {
+	if p.terminal != nil && p.done > 0 {
 		_, _ = fmt.Fprintln(p.w)
 	}
 }
 
 // fit truncates a line to the width of the terminal, because a redraw covers one line.
 func (p *Progress) fit(line string) string {
-	if columns := width(p.w); columns > 0 {
+	if columns := output.Width(p.w); columns > 0 {
 		return text.Snip(line, columns-1, "…")
 	}
 	return line

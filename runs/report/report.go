@@ -9,12 +9,12 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	"github.com/toolsandbox/toolsandbox/runs/output"
 	"github.com/toolsandbox/toolsandbox/runs/runfile"
 )
 
@@ -67,9 +67,9 @@ func WriteTable(w io.Writer, rows []Row, totals runfile.Categories) error {
 	list := ""
 	switch {
 	case len(shown) > 0 && graded(shown):
-		list = rollouts(shown, gradeColumns, width(w)) + "\n" + gradeLegend + "\n"
+		list = rollouts(shown, gradeColumns, output.Width(w)) + "\n" + gradeLegend + "\n"
 	case len(shown) > 0:
-		list = rollouts(shown, scoreColumns, width(w)) + "\n" + legend + "\n"
+		list = rollouts(shown, scoreColumns, output.Width(w)) + "\n" + legend + "\n"
 	}
 	categories := ""
 	if len(rows) == 0 || !graded(rows) {
@@ -239,24 +239,12 @@ func remark(row Row) string {
 	case busv1.EndReason_END_REASON_CANCELLED:
 		return "cancelled"
 	case busv1.EndReason_END_REASON_MODEL_FAILURE:
-		return "model failure: " + line(end.GetDetail())
+		return "model failure: " + output.Line(end.GetDetail())
 	case busv1.EndReason_END_REASON_INFRASTRUCTURE:
-		return "not scored: " + line(end.GetDetail())
+		return "not scored: " + output.Line(end.GetDetail())
 	}
 	if row.Result.GetMinefieldSimilarity() > 0 {
 		return "triggered a minefield"
 	}
 	return ""
-}
-
-// line puts a text on one line. It replaces control characters, because models and servers write
-// the texts.
-func line(s string) string {
-	lines := strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' })
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return unicode.ReplacementChar
-		}
-		return r
-	}, strings.ReplaceAll(strings.Join(lines, "; "), "\t", " "))
 }

@@ -33,7 +33,7 @@ func TestReasons(t *testing.T) {
 	}{
 		"pipe": {0, []string{
 			" a             –      0         0/2    1s  not scored: the server says: " + strings.Repeat("no, ", 50) + "never",
-			" bb        0.000      0         0/2    1s  model failure: NameError: x;  in line 1; \uFFFD[31mred",
+			" bb        0.000      0         0/2    1s  model failure: NameError: x;  in line 1; \\u001b[31mred",
 			" c         0.000      0         0/2    1s ",
 			" d             –      0         0/2    1s  not scored: 日本語日本語日本語日本語日本語日本語日本語日本語日本語",
 		}},

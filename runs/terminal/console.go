@@ -12,6 +12,7 @@ import (
 
 	agentv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agent/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/runs/output"
 )
 
 // errPlayerLeft means that the person left the conversation.
@@ -234,7 +235,7 @@ func (c *Console) message(self, other, mark string, m *agentv1.Message) {
 // indented.
 func (c *Console) block(speaker, text string) {
 	first, next := fmt.Sprintf("%12s │ ", speaker), "             │ "
-	if width := c.width(); width > 0 && width < narrow {
+	if width := output.Width(c.out); width > 0 && width < narrow {
 		first, next = speaker+"\n  │ ", "  │ "
 	}
 	c.paragraph(first, next, strings.TrimRight(text, "\n"))

@@ -13,12 +13,14 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/flagrule"
 	"github.com/toolsandbox/toolsandbox/internal/process"
+	"github.com/toolsandbox/toolsandbox/runs/output"
 	"github.com/toolsandbox/toolsandbox/runs/report"
 )
 
 // Main runs the command that args name and returns the exit code: 0 on success, 2 for a mistake on
 // the command line, 1 for any other error.
 func Main(args []string, stdout, stderr io.Writer) int {
+	stdout, stderr = output.NewWriter(stdout), output.NewWriter(stderr)
 	stopHeap, err := process.LimitHeap(os.LookupEnv)
 	if err != nil {
 		return process.ReportError(stderr, "toolsandbox", err)

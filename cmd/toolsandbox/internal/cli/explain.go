@@ -4,11 +4,9 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/toolsandbox/toolsandbox/internal/process"
 	"github.com/toolsandbox/toolsandbox/internal/spelling"
@@ -92,13 +90,7 @@ func (o *explainOptions) run(ctx context.Context, dir, name string, stdout, stde
 	if o.asJSON {
 		return report.JSON(stdout, explained)
 	}
-	return explained.WriteText(stdout, coloured(stdout))
-}
-
-// coloured returns whether w shows colours.
-func coloured(w io.Writer) bool {
-	file, ok := w.(*os.File)
-	return ok && os.Getenv("NO_COLOR") == "" && term.IsTerminal(int(file.Fd()))
+	return explained.WriteText(stdout)
 }
 
 // find returns the rollout of that name, or the only rollout of the scenario of that name.
