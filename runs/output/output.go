@@ -14,8 +14,8 @@ import (
 	"golang.org/x/term"
 )
 
-// Styles begin a styled text, which Plain ends. They are Unicode's noncharacters, which no text of a
-// pack, model or tool may contain. A Writer turns them into the terminal's sequences, and drops
+// Styles begin a styled text, which Plain ends. They are Unicode's noncharacters, which no text of
+// a pack, model or tool may contain. A Writer turns them into the terminal's sequences, and drops
 // them if it shows no colours.
 const (
 	Red    = "\ufdd0"
