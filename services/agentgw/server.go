@@ -16,6 +16,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
 	"github.com/toolsandbox/toolsandbox/internal/pricing"
+	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/attach"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/model"
@@ -310,30 +311,22 @@ func withFailure(st *status.Status, failure *agentgwv1.Failure) error {
 	return st.Err()
 }
 
-// code maps errors to gRPC codes. The first matching row counts.
+// code maps errors to gRPC codes.
 func code(err error) codes.Code {
-	for _, row := range []struct {
-		err  error
-		code codes.Code
-	}{
-		{errRecord, codes.Unavailable},
-		{bus.ErrUnavailable, codes.Unavailable},
-		{errTools, codes.NotFound},
-		{context.Canceled, codes.Canceled},
-		{context.DeadlineExceeded, codes.DeadlineExceeded},
-		{errRole, codes.InvalidArgument},
-		{errView, codes.InvalidArgument},
-		{plugin.ErrAddress, codes.InvalidArgument},
-		{plugin.ErrTimeout, codes.DeadlineExceeded},
-		{plugin.ErrUnavailable, codes.Unavailable},        // no agent was asked
-		{plugin.ErrRetriesExhausted, codes.Aborted},       // retries are used up: gRPC would repeat UNAVAILABLE at once
-		{plugin.ErrTooManyConnections, codes.Unavailable}, // transient, and another replica may have room
-		{model.ErrTimeout, codes.DeadlineExceeded},
-		{model.ErrUnavailable, codes.Aborted}, // retries are used up: gRPC would repeat UNAVAILABLE at once
-	} {
-		if errors.Is(err, row.err) {
-			return row.code
-		}
-	}
-	return codes.Internal
+	return rpc.ErrorCodes{
+		{Err: errRecord, Code: codes.Unavailable},
+		{Err: bus.ErrUnavailable, Code: codes.Unavailable},
+		{Err: errTools, Code: codes.NotFound},
+		{Err: context.Canceled, Code: codes.Canceled},
+		{Err: context.DeadlineExceeded, Code: codes.DeadlineExceeded},
+		{Err: errRole, Code: codes.InvalidArgument},
+		{Err: errView, Code: codes.InvalidArgument},
+		{Err: plugin.ErrAddress, Code: codes.InvalidArgument},
+		{Err: plugin.ErrTimeout, Code: codes.DeadlineExceeded},
+		{Err: plugin.ErrUnavailable, Code: codes.Unavailable},        // no agent was asked
+		{Err: plugin.ErrRetriesExhausted, Code: codes.Aborted},       // retries are used up: gRPC would repeat UNAVAILABLE at once
+		{Err: plugin.ErrTooManyConnections, Code: codes.Unavailable}, // transient, and another replica may have room
+		{Err: model.ErrTimeout, Code: codes.DeadlineExceeded},
+		{Err: model.ErrUnavailable, Code: codes.Aborted}, // retries are used up: gRPC would repeat UNAVAILABLE at once
+	}.Code(err)
 }

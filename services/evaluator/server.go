@@ -2,13 +2,12 @@ package evaluator
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
+	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/assemble"
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/translate"
@@ -26,22 +25,11 @@ type server struct {
 
 // statusOf maps errors to gRPC codes.
 func statusOf(err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, bus.ErrNotFound):
-		return status.Error(codes.NotFound, err.Error())
-	case errors.Is(err, bus.ErrUnavailable):
-		return status.Error(codes.Unavailable, err.Error())
-	case errors.Is(err, errUnscorable):
-		return status.Error(codes.InvalidArgument, err.Error())
-	case errors.Is(err, context.DeadlineExceeded):
-		return status.Error(codes.DeadlineExceeded, err.Error())
-	case errors.Is(err, context.Canceled):
-		return status.Error(codes.Canceled, err.Error())
-	default:
-		return status.Error(codes.Internal, err.Error())
-	}
+	return rpc.ErrorCodes{
+		{Err: bus.ErrNotFound, Code: codes.NotFound},
+		{Err: bus.ErrUnavailable, Code: codes.Unavailable},
+		{Err: errUnscorable, Code: codes.InvalidArgument},
+	}.Status(err)
 }
 
 // PutEvaluations implements EvaluatorService. It stores nothing unless all evaluations are valid.

@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
+	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
@@ -44,28 +44,14 @@ type server struct {
 
 // statusOf maps errors to gRPC codes.
 func statusOf(err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, bus.ErrNotFound):
-		return status.Error(codes.NotFound, err.Error())
-	case errors.Is(err, bus.ErrUnavailable):
-		return status.Error(codes.Unavailable, err.Error())
-	case errors.Is(err, bus.ErrExists):
-		return status.Error(codes.AlreadyExists, err.Error())
-	case errors.Is(err, errUnknownTool):
-		return status.Error(codes.InvalidArgument, err.Error())
-	case errors.Is(err, rollout.ErrLog), errors.Is(err, bus.ErrDamaged):
-		return status.Error(codes.DataLoss, err.Error())
-	case errors.Is(err, context.DeadlineExceeded):
-		return status.Error(codes.DeadlineExceeded, err.Error())
-	case errors.Is(err, context.Canceled):
-		return status.Error(codes.Canceled, err.Error())
-	}
-	if _, ok := status.FromError(err); ok {
-		return err
-	}
-	return status.Error(codes.Internal, err.Error())
+	return rpc.ErrorCodes{
+		{Err: bus.ErrNotFound, Code: codes.NotFound},
+		{Err: bus.ErrUnavailable, Code: codes.Unavailable},
+		{Err: bus.ErrExists, Code: codes.AlreadyExists},
+		{Err: errUnknownTool, Code: codes.InvalidArgument},
+		{Err: rollout.ErrLog, Code: codes.DataLoss},
+		{Err: bus.ErrDamaged, Code: codes.DataLoss},
+	}.Status(err)
 }
 
 // CreateSweep implements OrchestratorService.

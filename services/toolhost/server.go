@@ -3,7 +3,6 @@ package toolhost
 import (
 	"context"
 	"crypto/sha256"
-	"errors"
 	"strings"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	"github.com/toolsandbox/toolsandbox/internal/sandbox"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
@@ -38,33 +38,25 @@ type server struct {
 
 // statusOf converts errors of the host to gRPC statuses.
 func statusOf(err error) error {
-	var fatal *store.FatalError
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, host.ErrNotFound), errors.Is(err, host.ErrNoSetup):
-		return status.Error(codes.NotFound, err.Error())
-	case errors.Is(err, host.ErrExists):
-		return status.Error(codes.AlreadyExists, err.Error())
-	case errors.Is(err, host.ErrSetup), errors.Is(err, host.ErrConflict), errors.Is(err, store.ErrID),
-		errors.Is(err, toolserver.ErrUnknown), errors.Is(err, toolserver.ErrProtocol), errors.Is(err, toolserver.ErrUnknownState):
-		return status.Error(codes.InvalidArgument, err.Error())
-	case errors.Is(err, host.ErrIndex), errors.Is(err, host.ErrStateMismatch):
-		return status.Error(codes.FailedPrecondition, err.Error())
-	case errors.Is(err, host.ErrDiverged):
-		return status.Error(codes.DataLoss, err.Error())
-	case errors.Is(err, host.ErrQuota):
-		return status.Error(codes.ResourceExhausted, err.Error())
-	case errors.As(err, &fatal), errors.Is(err, store.ErrClosed), errors.Is(err, host.ErrPublish),
-		errors.Is(err, toolserver.ErrUnavailable):
-		return status.Error(codes.Unavailable, err.Error())
-	case errors.Is(err, context.DeadlineExceeded):
-		return status.Error(codes.DeadlineExceeded, err.Error())
-	case errors.Is(err, context.Canceled):
-		return status.Error(codes.Canceled, err.Error())
-	default:
-		return status.Error(codes.Internal, err.Error())
-	}
+	return rpc.ErrorCodes{
+		{Err: host.ErrNotFound, Code: codes.NotFound},
+		{Err: host.ErrNoSetup, Code: codes.NotFound},
+		{Err: host.ErrExists, Code: codes.AlreadyExists},
+		{Err: host.ErrSetup, Code: codes.InvalidArgument},
+		{Err: host.ErrConflict, Code: codes.InvalidArgument},
+		{Err: store.ErrID, Code: codes.InvalidArgument},
+		{Err: toolserver.ErrUnknown, Code: codes.InvalidArgument},
+		{Err: toolserver.ErrProtocol, Code: codes.InvalidArgument},
+		{Err: toolserver.ErrUnknownState, Code: codes.InvalidArgument},
+		{Err: host.ErrIndex, Code: codes.FailedPrecondition},
+		{Err: host.ErrStateMismatch, Code: codes.FailedPrecondition},
+		{Err: host.ErrDiverged, Code: codes.DataLoss},
+		{Err: host.ErrQuota, Code: codes.ResourceExhausted},
+		{Err: store.ErrFatal, Code: codes.Unavailable},
+		{Err: store.ErrClosed, Code: codes.Unavailable},
+		{Err: host.ErrPublish, Code: codes.Unavailable},
+		{Err: toolserver.ErrUnavailable, Code: codes.Unavailable},
+	}.Status(err)
 }
 
 // check returns an error for sessions of other shards.

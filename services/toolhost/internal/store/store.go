@@ -31,6 +31,8 @@ var (
 	ErrExists = errors.New("already exists")
 	// ErrClosed means that the store is closed.
 	ErrClosed = errors.New("store is closed")
+	// ErrFatal matches every *FatalError.
+	ErrFatal = errors.New("store is damaged")
 	// ErrID means that a session id is empty, too long or contains NUL.
 	ErrID = errors.New("invalid session id")
 )
@@ -53,6 +55,9 @@ func (e *FatalError) Error() string {
 
 // Unwrap returns the cause.
 func (e *FatalError) Unwrap() error { return e.cause }
+
+// Is matches ErrFatal.
+func (e *FatalError) Is(target error) bool { return target == ErrFatal }
 
 // Version is one version of a table of a session.
 type Version struct {
