@@ -66,7 +66,7 @@ func (c *call) retry(ctx context.Context, try func(ctx context.Context, limit ti
 		if code == codes.Unavailable {
 			c.recordFailure(err)
 		}
-		if !c.canRetry(code, attempts) || !c.deadline.IsZero() && time.Until(c.deadline) <= delay || !pause(ctx, delay) {
+		if !c.canRetry(code, attempts) || !c.deadline.IsZero() && time.Until(c.deadline) <= delay || !Sleep(ctx, delay) {
 			return err
 		}
 		if code == codes.DeadlineExceeded {
@@ -83,8 +83,8 @@ func (c *call) canRetry(code codes.Code, attempts int) bool {
 	return code == codes.Unavailable && attempts < maxAttempts
 }
 
-// pause waits. It returns false if ctx ends first.
-func pause(ctx context.Context, d time.Duration) bool {
+// Sleep waits. It returns false if ctx ends first.
+func Sleep(ctx context.Context, d time.Duration) bool {
 	if ctx.Err() != nil {
 		return false
 	}
@@ -259,7 +259,7 @@ func (e *brokenError) shouldReopen(ctx context.Context, since time.Time) bool {
 			e.waits.logger.Warn("service broke off its answer, retrying", append(attributes, "reason", e.GRPCStatus().Message())...)
 		})
 	}
-	return pause(ctx, initialBackoff)
+	return Sleep(ctx, initialBackoff)
 }
 
 // follow reads one stream. broken is the stream's error, handled that of handle.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
+	"github.com/toolsandbox/toolsandbox/internal/rpc"
 )
 
 // followQueues calls begin with each sweep that has jobs and no fetcher in this process.
@@ -31,7 +32,7 @@ func (w *Worker) fetch(ctx context.Context, sweepID string) {
 		if err != nil && ctx.Err() == nil {
 			w.peers.Logger.Warn("cannot fetch jobs, retrying", "sweep", sweepID, "error", err)
 			queue = nil // the server may have removed its consumer
-			pause(ctx, time.Second)
+			rpc.Sleep(ctx, time.Second)
 		}
 		if !more && err == nil && w.scheduler.detach(sweepID, announcements) {
 			return

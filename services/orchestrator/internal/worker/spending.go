@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
+	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 )
@@ -64,7 +65,7 @@ func (r *runner) throttled(ctx context.Context, throttled *agentgwv1.Throttled) 
 
 // wait pauses before a turn is retried.
 func (r *runner) wait(ctx context.Context) error {
-	if !pause(ctx, throttlePause) {
+	if !rpc.Sleep(ctx, throttlePause) {
 		return ctx.Err()
 	}
 	return nil

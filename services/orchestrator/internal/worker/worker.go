@@ -299,15 +299,3 @@ func (w *Worker) releaseAll() {
 		}
 	}
 }
-
-// pause waits. It returns false if ctx ends first.
-func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
