@@ -26,6 +26,10 @@ const (
 	queueFullWait = 30 * time.Second
 	// maxWait bounds the wait for the budget where it shortens the time for the answer.
 	maxWait = time.Minute
+	// slowAfter is how long a gateway has waited at least that reports a time-out for a slow model.
+	slowAfter = 10 * time.Second
+	// statusCloudTimeout is the status by which Cloudflare reports a time-out.
+	statusCloudTimeout = 524
 	// replyMargin is the part of a turn's time that is reserved to report a missing answer.
 	replyMargin = time.Second
 )
@@ -150,7 +154,7 @@ func (q *attempt) try(ctx context.Context) retry.Outcome {
 	received := err == nil
 	q.answer, err = q.exchange.addAttempt(body, err)
 	failure, _ := errors.AsType[*provider.Failure](err)
-	outcome := ratelimit.Outcome{Class: classOf(failure, received, err)}
+	outcome := ratelimit.Outcome{Class: classOf(failure, received, err, time.Since(sent))}
 	if failure != nil && failure.Timeout && limit < q.timeout {
 		outcome.Class = ratelimit.Abandoned // the turn's deadline was shorter than the timeout
 	}
@@ -241,8 +245,9 @@ func (q *attempt) acquireBudget(ctx context.Context) (done func(ratelimit.Outcom
 
 // classOf returns the class of an attempt for the limiter. An answer that cannot be decoded was
 // paid for. A provider that asks for a longer wait than a turn lasts counts as overloaded, whatever
-// its status: its budget pauses, because the turn would be retried too soon.
-func classOf(failure *provider.Failure, received bool, err error) ratelimit.Class {
+// its status: its budget pauses, because the turn would be retried too soon. took distinguishes a
+// gateway that waited in vain for the model's server from one that could not reach it.
+func classOf(failure *provider.Failure, received bool, err error, took time.Duration) ratelimit.Class {
 	switch {
 	case err == nil:
 		return ratelimit.Succeeded
@@ -252,10 +257,16 @@ func classOf(failure *provider.Failure, received bool, err error) ratelimit.Clas
 		return ratelimit.Abandoned
 	case failure.NoCredit:
 		return ratelimit.Rejected // whatever its status: a lower rate does not help
+	case failure.Timeout, isTimeout(failure.Status) && took >= slowAfter:
+		return ratelimit.TimedOut
 	case failure.Status == 0 && !failure.Network:
 		return ratelimit.Unsent
 	}
 	return classOfStatus(failure.Status)
+}
+
+func isTimeout(status int) bool {
+	return status == http.StatusRequestTimeout || status == http.StatusGatewayTimeout || status == statusCloudTimeout
 }
 
 // classOfStatus returns the class of an HTTP status. Status 0 means that no answer arrived.

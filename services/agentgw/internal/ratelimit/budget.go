@@ -10,13 +10,8 @@ import (
 	"go.opentelemetry.io/otel/metric"
 )
 
-const (
-	// minRate is the smallest share of the rates after refusals. A run of successes adds rateStep to
-	// the share and multiplies the concurrency by growth.
-	minRate, rateStep, growth = 1.0 / 16, 0.05, 1.1
-	// pauseMax is the longest pause after a refusal without a retry time.
-	pauseMax = 30 * time.Second
-)
+// pauseMax is the longest pause after a refusal without a retry time.
+const pauseMax = 30 * time.Second
 
 // budget is the budget of one key. The limiter's lock protects it.
 type budget struct {
@@ -34,6 +29,7 @@ type budget struct {
 	timer            *time.Timer       // dispatches when the next request may begin
 
 	adaptive    adaptiveLimits
+	answered    int       // requests that succeeded
 	lastCut     time.Time // time of the last cut; refusals of older requests do not cut again
 	pausedUntil time.Time // no request may begin before
 
@@ -42,6 +38,7 @@ type budget struct {
 	hasSucceeded bool      // some request has succeeded
 	outage       outage
 	lastLogged   time.Time // time of the last log line about an outage
+	lastSlowLog  time.Time // time of the last log line about a slow provider
 	loggedOutage time.Time // beginning of the outage that the log has reported
 }
 
@@ -139,7 +136,7 @@ func (b *budget) begin(now time.Time, p *Permit) {
 	p.usage.running++
 	p.spend.begin(p)
 	b.running++
-	b.active, p.began = now, now
+	b.active, p.began, p.answeredBefore = now, now, b.answered
 	close(p.ready)
 }
 
@@ -155,15 +152,19 @@ func (b *budget) end(now time.Time, p *Permit, o Outcome, cost Cost) {
 	} else if o.Cost.Tokens > 0 {
 		b.tokens.take(now, o.Cost.Tokens-p.tokens)
 	}
-	p.result(map[Class]error{Abandoned: errExcluded, Unsent: errExcluded, Failed: errFailed}[o.Class])
+	p.result(map[Class]error{Abandoned: errExcluded, Unsent: errExcluded, Failed: errFailed, TimedOut: errFailed}[o.Class])
 	switch {
 	case o.Class == Succeeded:
 		b.recordSuccess(now)
+		b.answered++
 		if p.began.After(b.lastCut) {
-			b.adaptive.succeed(b.limit.Concurrency)
+			b.adaptive.succeed(b.limit.Concurrency, now.Sub(p.began))
 		}
 	case o.Class.refused():
 		b.slowDown(now, p, o)
+		b.recordRefusal(now, p.request.Run, o)
+	case o.Class == TimedOut:
+		b.relieve(now, p)
 		b.recordRefusal(now, p.request.Run, o)
 	case o.Class == Failed:
 		b.recordRefusal(now, p.request.Run, o)
@@ -197,35 +198,24 @@ func (b *budget) slowDown(now time.Time, p *Permit, o Outcome) {
 	b.pausedUntil = later(b.pausedUntil, now.Add(min(after, b.limiter.cfg.MaxPause)))
 }
 
-// adaptiveLimits holds the limits that remain after refusals, by additive increase and
-// multiplicative decrease.
-type adaptiveLimits struct {
-	concurrency float64 // concurrent requests
-	threshold   float64 // below it concurrency doubles, so that it recovers quickly from an outage
-	rate        float64 // share of the limits per minute
-	successes   int     // since the last change
-	cuts        int     // consecutive, without a success
-}
-
-// cut halves the limits, beginning at the amount in use.
-func (a *adaptiveLimits) cut(running int) {
-	a.concurrency = max(min(a.concurrency, float64(running))/2, 1)
-	if a.cuts == 0 {
-		a.threshold = a.concurrency
-	}
-	a.rate = max(a.rate/2, minRate)
-	a.successes = 0
-	a.cuts++
-}
-
-// succeed raises the limits after each run of successes as long as the concurrency. limit bounds
-// the concurrency.
-func (a *adaptiveLimits) succeed(limit int64) {
-	a.cuts = 0
-	if a.successes++; float64(a.successes) < a.concurrency {
+// relieve bounds the concurrency for a provider that was too slow for a request: to half the
+// requests that it answered meanwhile, so that the next ones take half as long as they may. The
+// pause lets it work off the request that nobody waits for any more. A request that began before
+// the last cut only prolongs the pause.
+func (b *budget) relieve(now time.Time, p *Permit) {
+	limit := now.Sub(p.began)
+	answered := b.answered - p.answeredBefore
+	until := later(b.pausedUntil, now).Add(limit / time.Duration(max(answered, 1)))
+	b.pausedUntil = later(b.pausedUntil, earlier(until, now.Add(limit)))
+	if !p.began.After(b.lastCut) {
 		return
 	}
-	a.successes = 0
-	a.concurrency = min(max(a.concurrency*growth+1, min(a.concurrency*2, a.threshold)), float64(limit))
-	a.rate = min(a.rate+rateStep, 1)
+	b.adaptive.timeOut(limit, b.running+1, answered/2)
+	b.lastCut = now
+	if now.Sub(b.lastSlowLog) >= logEvery {
+		b.lastSlowLog = now
+		b.limiter.logger.Warn("model server is too slow for its requests, so fewer are sent at once", "provider", b.key.Provider,
+			"model", p.request.Model, "timeout", limit.Round(time.Second), "at_once", int(b.adaptive.concurrency),
+			"remedy", "lower --parallel or raise --model-timeout")
+	}
 }

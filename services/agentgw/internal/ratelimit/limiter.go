@@ -63,10 +63,12 @@ type Permit struct {
 	ready   chan struct{} // closed when the request begins or err is set
 	err     error
 
-	began    time.Time
-	expected Cost        // estimated cost
-	tokens   int64       // taken from the token bucket; at most its limit
-	result   func(error) // reports the outcome to the breaker
+	began time.Time
+	// answeredBefore is the number of the budget's answers when the request began.
+	answeredBefore int
+	expected       Cost        // estimated cost
+	tokens         int64       // taken from the token bucket; at most its limit
+	result         func(error) // reports the outcome to the breaker
 }
 
 // Acquire waits until a request may begin. The caller calls Done on the permit. The error is

@@ -131,3 +131,28 @@ func TestNoticeOfLongPause(t *testing.T) {
 	})
 	compare(t, out.String(), []string{`reason="HTTP 503: later" for=0s next_request=1m40s`, `msg="provider answers again" after=1m40s`})
 }
+
+// TestNoticeOfSlowServer lets requests time out. The log names what the user can change.
+func TestNoticeOfSlowServer(t *testing.T) {
+	var out bytes.Buffer
+	synctest.Test(t, func(t *testing.T) {
+		limiter := replica(t, newMemory(), "r0", nil)
+		captureLog(limiter, &out)
+		var all []*Permit
+		for range 12 {
+			all = append(all, begin(t, limiter, request("s")))
+		}
+		sleep(t.Context(), 30*time.Second)
+		for i, permit := range all {
+			if i < 6 {
+				permit.Done(Outcome{Class: Succeeded})
+			}
+		}
+		sleep(t.Context(), 70*time.Second)
+		for _, permit := range all[6:] {
+			permit.Done(Outcome{Class: TimedOut, Reason: "no answer within 1m40s"})
+		}
+	})
+	compare(t, out.String(), []string{`msg="model server is too slow for its requests, so fewer are sent at once" .*timeout=1m40s at_once=3 ` +
+		`remedy="lower --parallel or raise --model-timeout"`, `provider does not answer`})
+}

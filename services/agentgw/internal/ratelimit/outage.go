@@ -60,6 +60,13 @@ func (o *outage) lastReason() string {
 // blockedUntil returns when requests may begin again, after the pause and the open breaker.
 func (b *budget) blockedUntil() time.Time { return later(b.openUntil, b.pausedUntil) }
 
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
 func later(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a

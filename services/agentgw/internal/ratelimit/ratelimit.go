@@ -10,8 +10,9 @@
 //	queued ───────────────────────────────────────────────────────────────────▶ running ──▶ ended
 //	  ErrQueueFull, ErrSpendLimit, ErrOutage, ErrBreakerOpen
 //
-// Throttled and Overloaded halve what a budget allows and pause it. Each run of Succeeded gives
-// some of it back. The breaker of a budget is in one of these states:
+// Throttled and Overloaded halve what a budget allows and pause it. TimedOut cuts the requests at
+// once to what the provider can answer in time. Each run of Succeeded gives some of it back. The
+// breaker of a budget is in one of these states; TimedOut counts as Failed there:
 //
 //	closed ──▶ open after Failed many times in a row ──▶ half-open after a while: one request tries
 //	  ▲                       ▲───────────── Failed ────────────┤  (Abandoned, Unsent: another tries)
@@ -20,8 +21,8 @@
 // While the breaker is open, requests to a provider that has worked stay in the queue, and others
 // end with ErrBreakerOpen. An outage bounds that wait:
 //
-//	answering ── Throttled, Overloaded, Failed ──▶ outage ── Succeeded ──▶ answering
-//	                        a run has waited in it for long: ErrOutage, or ErrBreakerOpen
+//	answering ── Throttled, Overloaded, TimedOut, Failed ──▶ outage ── Succeeded ──▶ answering
+//	                                  a run has waited in it for long: ErrOutage, or ErrBreakerOpen
 package ratelimit
 
 import (
@@ -103,6 +104,8 @@ const (
 	Throttled Class = "throttled"
 	// Overloaded: the provider is overloaded (503, 529) or asks for a long wait.
 	Overloaded Class = "overloaded"
+	// TimedOut: the provider did not answer in time.
+	TimedOut Class = "timed_out"
 	// Failed: the provider or the network failed.
 	Failed Class = "failed"
 	// Abandoned: the gateway gave up. The request may have cost something.

@@ -352,7 +352,7 @@ func TestConcurrencyRecovers(t *testing.T) {
 			l.cut(running)
 			running = int(l.concurrency)
 			for range test.successes {
-				l.succeed(unlimited)
+				l.succeed(unlimited, time.Second)
 			}
 		}
 		if l.concurrency > 3 {
@@ -361,7 +361,7 @@ func TestConcurrencyRecovers(t *testing.T) {
 		runs := 0
 		for ; l.concurrency < 500; runs++ {
 			for range int(l.concurrency) + 1 {
-				l.succeed(unlimited)
+				l.succeed(unlimited, time.Second)
 			}
 		}
 		if runs > test.most {
