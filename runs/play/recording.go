@@ -182,7 +182,8 @@ func (r *recording) specification() (sweep.Spec, error) {
 		err = fmt.Errorf("read %s: expected scenarios, players and trials", path)
 	}
 	spec.Agents, spec.Users, spec.Trials = stored.GetAgents(), stored.GetUsers(), int(stored.GetTrials())
-	spec.Seed, spec.Compat, spec.Services, spec.MaxBytes = stored.GetSeed(), stored.GetCompat(), stored.GetHostedServices(), stored.GetMaxBytes()
+	spec.Seed, spec.Compat, spec.Services = stored.GetSeed(), stored.GetCompat(), stored.GetHostedServices()
+	spec.MaxBytes, spec.RepeatLimit = stored.GetMaxBytes(), stored.RepeatLimit
 	return spec, err
 }
 

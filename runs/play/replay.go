@@ -67,6 +67,7 @@ func (o *Options) contradicts(spec sweep.Spec) error {
 		{"seed", o.seed, spec.Seed},
 		{"compat", o.compat, spec.Compat},
 		{"max-rollout-bytes", o.maxBytes, spec.MaxBytes},
+		{"repeat-limit", o.repeatLimit.String(), (&optional[int32]{value: spec.RepeatLimit}).String()},
 		{"services", servicesText(services), servicesText(spec.Services)},
 	} {
 		if o.flags.Changed(flag.name) && flag.given != flag.is {

@@ -44,6 +44,8 @@ var errCreating = errors.New("interrupted while creating the sweep")
 const (
 	minMaxBytes, maxMaxBytes = 1 << 10, 32 << 20
 	defaultMaxBytes          = 4 << 20
+	// maxRepeatLimit is the proto's bound of --repeat-limit.
+	maxRepeatLimit = 1000
 )
 
 // Options are the settings of a run. RegisterFlags fills them.
@@ -64,6 +66,7 @@ type Options struct {
 	seed         int64
 	compat       bool
 	maxBytes     int64
+	repeatLimit  optional[int32]
 	services     string
 	resume       bool
 	replay       string
@@ -99,6 +102,8 @@ func (o *Options) RegisterFlags(flags *pflag.FlagSet) {
 	flags.Int64Var(&o.seed, "seed", 0, "seed for random players and for EuroEval's draws (there 0 means 4242)")
 	o.registerEuroEval(flags)
 	flags.BoolVar(&o.compat, "compat", false, "abort on mistakes of the model, as the original does")
+	o.repeatLimit = optionalInt[int32](32)
+	flags.Var(&o.repeatLimit, "repeat-limit", "equal turns of --agent in a row that end a rollout, 0 for no limit (default: 8, with --compat 0)")
 	flags.Int64Var(&o.maxBytes, "max-rollout-bytes", defaultMaxBytes, "largest conversation in bytes; beyond it the rollout ends as a failure of the player that wrote most")
 	flags.StringVar(&o.services, "services", "", "source of hosted services' `answers`: recorded, offline, live or record (default: recordings, else offline)")
 	o.installation.ToolHost.RegisterServiceFlags(flags)
@@ -199,6 +204,9 @@ func (o *Options) specify(ctx context.Context, stderr io.Writer, args []string) 
 	if o.maxBytes < minMaxBytes || o.maxBytes > maxMaxBytes {
 		return sweep.Spec{}, process.UsageErrorf("--max-rollout-bytes: %d given, expected %d to %d", o.maxBytes, minMaxBytes, maxMaxBytes)
 	}
+	if n := o.repeatLimit.or(0); n < 0 || n > maxRepeatLimit {
+		return sweep.Spec{}, process.UsageErrorf("--repeat-limit: %d given, expected 0 to %d", n, maxRepeatLimit)
+	}
 	services, err := servicesOf(o.services)
 	if err != nil {
 		return sweep.Spec{}, err
@@ -211,14 +219,15 @@ func (o *Options) specify(ctx context.Context, stderr io.Writer, args []string) 
 		o.parallel = 1 // a person follows one conversation at a time
 	}
 	return sweep.Spec{
-		Scenarios: scenarios,
-		Agents:    []*agentgwv1.Player{agent},
-		Users:     []*agentgwv1.Player{user},
-		Trials:    o.trials,
-		Seed:      o.seed,
-		Compat:    o.compat,
-		MaxBytes:  o.maxBytes,
-		Services:  services,
+		Scenarios:   scenarios,
+		Agents:      []*agentgwv1.Player{agent},
+		Users:       []*agentgwv1.Player{user},
+		Trials:      o.trials,
+		Seed:        o.seed,
+		Compat:      o.compat,
+		MaxBytes:    o.maxBytes,
+		RepeatLimit: o.repeatLimit.value,
+		Services:    services,
 	}, nil
 }
 

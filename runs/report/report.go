@@ -236,6 +236,8 @@ func remark(row Row) string {
 			return grade.GetQuirk()
 		}
 		return "message limit"
+	case busv1.EndReason_END_REASON_REPEATED_TURN:
+		return "the agent repeated its turn"
 	case busv1.EndReason_END_REASON_CANCELLED:
 		return "cancelled"
 	case busv1.EndReason_END_REASON_MODEL_FAILURE:

@@ -156,7 +156,7 @@ type Outcome struct {
 	Name string `json:"name"`
 	ID   string `json:"id"`
 	Seed int64  `json:"seed"`
-	// End is finished, message_limit, model_failure, infrastructure or cancelled.
+	// End is finished, message_limit, repeated_turn, model_failure, infrastructure or cancelled.
 	End    string `json:"end"`
 	Scored bool   `json:"scored"`
 	// FailureClass is the reason why the rollout has no score: provider, network, user (the simulated

@@ -16,10 +16,10 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/toolsandbox/toolsandbox/internal/bus"
 	"github.com/toolsandbox/toolsandbox/internal/process"
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	"github.com/toolsandbox/toolsandbox/internal/spelling"
-	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
@@ -145,8 +145,7 @@ func (c *Client) Verify(ctx context.Context, session *toolhostv1.Session) error 
 	if err != nil {
 		return err
 	}
-	reason := trajectory.GetEnd().GetReason()
-	if reason != busv1.EndReason_END_REASON_FINISHED && reason != busv1.EndReason_END_REASON_MESSAGE_LIMIT {
+	if !bus.IsComplete(trajectory.GetEnd()) {
 		return nil // a call may have been executed without reaching the log
 	}
 	if got, want := session.GetDigest(), trajectory.GetSessionDigest(); !bytes.Equal(got, want) {

@@ -6,6 +6,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/toolsandbox/toolsandbox/internal/bus"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 )
@@ -48,15 +49,9 @@ func (s *Sweep) IsComplete(stored map[string]*busv1.Result) bool {
 		return false
 	}
 	for _, result := range stored {
-		if again(result) {
+		if bus.IsUnscored(result.GetEnd()) {
 			return false
 		}
 	}
 	return true
-}
-
-// again returns whether a new round plays a result again.
-func again(result *busv1.Result) bool {
-	reason := result.GetEnd().GetReason()
-	return reason == busv1.EndReason_END_REASON_INFRASTRUCTURE || reason == busv1.EndReason_END_REASON_CANCELLED
 }

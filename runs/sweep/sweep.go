@@ -66,6 +66,9 @@ type Spec struct {
 	Compat   bool
 	// MaxBytes is the byte limit of a rollout's messages; 0 leaves it to the orchestrator.
 	MaxBytes int64
+	// RepeatLimit is the number of equal turns of the agent in a row that end a rollout, 0 for no
+	// limit; nil leaves it to the orchestrator.
+	RepeatLimit *int32
 	// Services selects what answers the requests of tools to hosted services.
 	Services toolhostv1.HostedServices
 	// Limit is the total spend limit of the models, nil without one. It is not part of the sweep's
@@ -78,7 +81,7 @@ type Spec struct {
 // WithoutScenarios returns what identifies a sweep besides its scenarios.
 func (s Spec) WithoutScenarios() *orchestratorv1.SweepSpec {
 	return &orchestratorv1.SweepSpec{
-		Agents: s.Agents, Users: s.Users, Trials: int32(s.Trials), Seed: s.Seed, Compat: s.Compat, MaxBytes: s.MaxBytes,
+		Agents: s.Agents, Users: s.Users, Trials: int32(s.Trials), Seed: s.Seed, Compat: s.Compat, MaxBytes: s.MaxBytes, RepeatLimit: s.RepeatLimit,
 		HostedServices: s.Services, Replay: s.Recording != nil,
 	}
 }

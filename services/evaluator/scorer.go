@@ -130,8 +130,8 @@ func (s *scorer) result(ctx context.Context, trajectory *assemble.Trajectory) (*
 	if trajectory, err = s.readOmitted(ctx, trajectory); err != nil {
 		return nil, err
 	}
-	switch trajectory.End.GetReason() {
-	case busv1.EndReason_END_REASON_FINISHED, busv1.EndReason_END_REASON_MESSAGE_LIMIT:
+	switch {
+	case bus.IsComplete(trajectory.End):
 		if evaluation.Task != nil {
 			result = grade(evaluation.Task, trajectory.Messages, trajectory.Rollout.GetAgent().GetPlugin() != nil)
 			break
@@ -145,7 +145,7 @@ func (s *scorer) result(ctx context.Context, trajectory *assemble.Trajectory) (*
 			return nil, err
 		}
 		result = translate.Result(scored, trajectory.Len())
-	case busv1.EndReason_END_REASON_MODEL_FAILURE:
+	case trajectory.End.GetReason() == busv1.EndReason_END_REASON_MODEL_FAILURE:
 		result.TurnCount = trajectory.MaxMessages
 		if evaluation.Task != nil {
 			result = grade(evaluation.Task, nil, false)
@@ -163,9 +163,7 @@ func (s *scorer) result(ctx context.Context, trajectory *assemble.Trajectory) (*
 // readOmitted reads a trajectory's omitted messages from the bus if they are to be scored or their
 // user is to be checked. A trajectory that is not scored stays as it is if that fails.
 func (s *scorer) readOmitted(ctx context.Context, trajectory *assemble.Trajectory) (*assemble.Trajectory, error) {
-	reason := trajectory.End.GetReason()
-	scored := reason == busv1.EndReason_END_REASON_FINISHED || reason == busv1.EndReason_END_REASON_MESSAGE_LIMIT
-	if trajectory.Omitted == 0 || !scored && !isChecked(trajectory.Rollout.GetUser()) {
+	if trajectory.Omitted == 0 || !bus.IsComplete(trajectory.End) && !isChecked(trajectory.Rollout.GetUser()) {
 		return trajectory, nil
 	}
 	log, snapshots, err := read(ctx, s.bus, trajectory.Rollout.GetId())
@@ -177,7 +175,7 @@ func (s *scorer) readOmitted(ctx context.Context, trajectory *assemble.Trajector
 		complete, err = trajectory.WithOmitted(log, snapshots)
 	}
 	switch {
-	case err != nil && scored:
+	case err != nil && bus.IsComplete(trajectory.End):
 		return nil, fmt.Errorf("%w: %w", errUnscorable, err)
 	case err != nil:
 		s.logger.Warn("simulated user is not checked", "rollout", trajectory.Rollout.GetId(), "error", err)

@@ -53,7 +53,7 @@ func (s *server) beginRound(
 	scored, scoredFrom := make(map[string]bool), make(map[string][]byte)
 	err := s.bus.VisitResults(ctx, sweepID, func(result *busv1.Result) {
 		if id := result.GetRollout().GetId(); result.GetRound() == rounds.OfID(id) {
-			scored[id], scoredFrom[id] = !isUnscored(result.GetEnd().GetReason()), result.GetLogDigest()
+			scored[id], scoredFrom[id] = !bus.IsUnscored(result.GetEnd()), result.GetLogDigest()
 		}
 	})
 	if err != nil {
@@ -79,11 +79,6 @@ func (s *server) beginRound(
 		}
 	}
 	return s.bus.BeginRound(ctx, sweepID, rounds, round, unfinished)
-}
-
-// isUnscored reports whether a rollout with this end has no score.
-func isUnscored(reason busv1.EndReason) bool {
-	return reason == busv1.EndReason_END_REASON_INFRASTRUCTURE || reason == busv1.EndReason_END_REASON_CANCELLED
 }
 
 // finished counts the rollouts with a result in their round.

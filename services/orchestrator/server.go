@@ -79,6 +79,10 @@ func (s *server) createSweep(ctx context.Context, req *orchestratorv1.CreateSwee
 		HostedServices: spec.GetHostedServices(),
 		Replay:         spec.GetReplay(),
 		MaxBytes:       cmp.Or(spec.GetMaxBytes(), rollout.DefaultMaxBytes),
+		RepeatLimit:    spec.GetRepeatLimit(),
+	}
+	if spec.RepeatLimit == nil && !spec.GetCompat() {
+		sweep.RepeatLimit = rollout.DefaultRepeatLimit
 	}
 	for _, scenario := range spec.GetScenarios() {
 		digest, err := s.bus.PutSetup(ctx, scenario.GetSetup())

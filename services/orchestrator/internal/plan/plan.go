@@ -32,6 +32,7 @@ func Expand(sweep *busv1.Sweep) []*busv1.Rollout {
 						HostedServices:   sweep.GetHostedServices(),
 						Replay:           sweep.GetReplay(),
 						MaxBytes:         sweep.GetMaxBytes(),
+						RepeatLimit:      sweep.GetRepeatLimit(),
 					})
 				}
 			}

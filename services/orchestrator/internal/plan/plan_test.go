@@ -33,6 +33,7 @@ func sweep() *busv1.Sweep {
 
 		HostedServices: toolhostv1.HostedServices_HOSTED_SERVICES_LIVE,
 		MaxBytes:       5 << 20,
+		RepeatLimit:    5,
 	}
 }
 
@@ -43,6 +44,9 @@ func TestPlanIsStable(t *testing.T) {
 			r.GetUser().GetName(), r.GetSetupDigest(), r.GetEvaluationDigest(), r.GetSeed(), r.GetCompat())
 		if services := r.GetHostedServices(); services != toolhostv1.HostedServices_HOSTED_SERVICES_LIVE {
 			t.Errorf("hosted services of %s: got %v, want the sweep's", r.GetId(), services)
+		}
+		if got := r.GetRepeatLimit(); got != 5 {
+			t.Errorf("repeat limit: got %d, want 5", got)
 		}
 		if got := r.GetMaxBytes(); got != 5<<20 {
 			t.Errorf("byte limit of %s: got %d, want the sweep's", r.GetId(), got)

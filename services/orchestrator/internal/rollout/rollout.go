@@ -36,6 +36,7 @@ type State struct {
 	round    int32
 	end      *busv1.End
 	time     timeline
+	repeated repetition
 }
 
 // Fold returns the state after a whole log.
@@ -121,6 +122,7 @@ func (s *State) applyTurn(turn *busv1.Turn) error {
 		s.bytes[senderOfBytes(message)] += int64(proto.Size(message))
 	}
 	s.turns = append(s.turns, turn)
+	s.repeated.add(turn)
 	return nil
 }
 
@@ -248,6 +250,8 @@ func (s *State) Next() (speaker worldv1.Role, over *busv1.End) {
 		return worldv1.Role_ROLE_UNSPECIFIED, &busv1.End{Reason: busv1.EndReason_END_REASON_MESSAGE_LIMIT}
 	case s.rollout.GetMaxBytes() > 0 && s.Bytes() > s.rollout.GetMaxBytes():
 		return worldv1.Role_ROLE_UNSPECIFIED, s.tooLarge()
+	case last.GetRecipient() == worldv1.Role_ROLE_AGENT && s.rollout.GetRepeatLimit() > 0 && s.repeated.count >= s.rollout.GetRepeatLimit():
+		return worldv1.Role_ROLE_UNSPECIFIED, &busv1.End{Reason: busv1.EndReason_END_REASON_REPEATED_TURN}
 	}
 	return last.GetRecipient(), nil
 }

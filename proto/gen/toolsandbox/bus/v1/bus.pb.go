@@ -45,6 +45,8 @@ const (
 	EndReason_END_REASON_MODEL_FAILURE EndReason = 4
 	// A provider, the network or this program failed. There is no score.
 	EndReason_END_REASON_INFRASTRUCTURE EndReason = 5
+	// The agent repeated its turn.
+	EndReason_END_REASON_REPEATED_TURN EndReason = 6
 )
 
 // Enum value maps for EndReason.
@@ -56,6 +58,7 @@ var (
 		3: "END_REASON_CANCELLED",
 		4: "END_REASON_MODEL_FAILURE",
 		5: "END_REASON_INFRASTRUCTURE",
+		6: "END_REASON_REPEATED_TURN",
 	}
 	EndReason_value = map[string]int32{
 		"END_REASON_UNSPECIFIED":    0,
@@ -64,6 +67,7 @@ var (
 		"END_REASON_CANCELLED":      3,
 		"END_REASON_MODEL_FAILURE":  4,
 		"END_REASON_INFRASTRUCTURE": 5,
+		"END_REASON_REPEATED_TURN":  6,
 	}
 )
 
@@ -116,7 +120,9 @@ type Sweep struct {
 	// Play what is recorded: nothing outside is asked.
 	Replay bool `protobuf:"varint,15,opt,name=replay,proto3" json:"replay,omitempty"`
 	// Bytes of messages beyond the starting ones after which a rollout stops. 0 means no limit.
-	MaxBytes      int64 `protobuf:"varint,16,opt,name=max_bytes,json=maxBytes,proto3" json:"max_bytes,omitempty"`
+	MaxBytes int64 `protobuf:"varint,16,opt,name=max_bytes,json=maxBytes,proto3" json:"max_bytes,omitempty"`
+	// Equal turns of the agent in a row after which a rollout stops. 0 means no limit.
+	RepeatLimit   int32 `protobuf:"varint,17,opt,name=repeat_limit,json=repeatLimit,proto3" json:"repeat_limit,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -217,6 +223,13 @@ func (x *Sweep) GetReplay() bool {
 func (x *Sweep) GetMaxBytes() int64 {
 	if x != nil {
 		return x.MaxBytes
+	}
+	return 0
+}
+
+func (x *Sweep) GetRepeatLimit() int32 {
+	if x != nil {
+		return x.RepeatLimit
 	}
 	return 0
 }
@@ -531,7 +544,9 @@ type Rollout struct {
 	// Play what is recorded: nothing outside is asked.
 	Replay bool `protobuf:"varint,15,opt,name=replay,proto3" json:"replay,omitempty"`
 	// Bytes of messages beyond the starting ones after which it stops. 0 means no limit.
-	MaxBytes      int64 `protobuf:"varint,16,opt,name=max_bytes,json=maxBytes,proto3" json:"max_bytes,omitempty"`
+	MaxBytes int64 `protobuf:"varint,16,opt,name=max_bytes,json=maxBytes,proto3" json:"max_bytes,omitempty"`
+	// Equal turns of the agent in a row after which it stops. 0 means no limit.
+	RepeatLimit   int32 `protobuf:"varint,17,opt,name=repeat_limit,json=repeatLimit,proto3" json:"repeat_limit,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -653,6 +668,13 @@ func (x *Rollout) GetReplay() bool {
 func (x *Rollout) GetMaxBytes() int64 {
 	if x != nil {
 		return x.MaxBytes
+	}
+	return 0
+}
+
+func (x *Rollout) GetRepeatLimit() int32 {
+	if x != nil {
+		return x.RepeatLimit
 	}
 	return 0
 }
@@ -1695,7 +1717,7 @@ var File_toolsandbox_bus_v1_bus_proto protoreflect.FileDescriptor
 
 const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"\n" +
-	"\x1ctoolsandbox/bus/v1/bus.proto\x12\x12toolsandbox.bus.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a$toolsandbox/agentgw/v1/agentgw.proto\x1a!toolsandbox/agentgw/v1/role.proto\x1a toolsandbox/setup/v1/setup.proto\x1a&toolsandbox/toolhost/v1/toolhost.proto\x1a toolsandbox/world/v1/world.proto\"\x91\x03\n" +
+	"\x1ctoolsandbox/bus/v1/bus.proto\x12\x12toolsandbox.bus.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a$toolsandbox/agentgw/v1/agentgw.proto\x1a!toolsandbox/agentgw/v1/role.proto\x1a toolsandbox/setup/v1/setup.proto\x1a&toolsandbox/toolhost/v1/toolhost.proto\x1a toolsandbox/world/v1/world.proto\"\xb4\x03\n" +
 	"\x05Sweep\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12?\n" +
 	"\tscenarios\x18\x02 \x03(\v2!.toolsandbox.bus.v1.SweepScenarioR\tscenarios\x126\n" +
@@ -1706,7 +1728,8 @@ const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"\x06compat\x18\b \x01(\bR\x06compat\x12P\n" +
 	"\x0fhosted_services\x18\t \x01(\x0e2'.toolsandbox.toolhost.v1.HostedServicesR\x0ehostedServices\x12\x16\n" +
 	"\x06replay\x18\x0f \x01(\bR\x06replay\x12\x1b\n" +
-	"\tmax_bytes\x18\x10 \x01(\x03R\bmaxBytes\"\xae\x02\n" +
+	"\tmax_bytes\x18\x10 \x01(\x03R\bmaxBytes\x12!\n" +
+	"\frepeat_limit\x18\x11 \x01(\x05R\vrepeatLimit\"\xae\x02\n" +
 	"\fSweepControl\x12\x1a\n" +
 	"\bparallel\x18\x01 \x01(\x05R\bparallel\x12%\n" +
 	"\x0eparallel_round\x18\x02 \x01(\x05R\rparallelRound\x12C\n" +
@@ -1727,7 +1750,7 @@ const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"\x03Job\x125\n" +
 	"\arollout\x18\x01 \x01(\v2\x1b.toolsandbox.bus.v1.RolloutR\arollout\x12\x1a\n" +
 	"\bparallel\x18\x02 \x01(\x05R\bparallel\x12\x14\n" +
-	"\x05round\x18\x03 \x01(\x05R\x05round\"\xd3\x03\n" +
+	"\x05round\x18\x03 \x01(\x05R\x05round\"\xf6\x03\n" +
 	"\aRollout\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x19\n" +
 	"\bsweep_id\x18\x02 \x01(\tR\asweepId\x12\x1a\n" +
@@ -1742,7 +1765,8 @@ const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	" \x01(\bR\x06compat\x12P\n" +
 	"\x0fhosted_services\x18\v \x01(\x0e2'.toolsandbox.toolhost.v1.HostedServicesR\x0ehostedServices\x12\x16\n" +
 	"\x06replay\x18\x0f \x01(\bR\x06replay\x12\x1b\n" +
-	"\tmax_bytes\x18\x10 \x01(\x03R\bmaxBytes\"\x93\x02\n" +
+	"\tmax_bytes\x18\x10 \x01(\x03R\bmaxBytes\x12!\n" +
+	"\frepeat_limit\x18\x11 \x01(\x05R\vrepeatLimit\"\x93\x02\n" +
 	"\bLogEntry\x12/\n" +
 	"\x05start\x18\x01 \x01(\v2\x19.toolsandbox.bus.v1.StartR\x05start\x12/\n" +
 	"\x05claim\x18\x02 \x01(\v2\x19.toolsandbox.bus.v1.ClaimR\x05claim\x12.\n" +
@@ -1839,14 +1863,15 @@ const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"\acorrect\x18\x01 \x01(\bR\acorrect\x12\x14\n" +
 	"\x05check\x18\x02 \x01(\tR\x05check\x12\x16\n" +
 	"\x06detail\x18\x03 \x01(\tR\x06detail\x12%\n" +
-	"\x0eexception_type\x18\x04 \x01(\tR\rexceptionType*\xb5\x01\n" +
+	"\x0eexception_type\x18\x04 \x01(\tR\rexceptionType*\xd3\x01\n" +
 	"\tEndReason\x12\x1a\n" +
 	"\x16END_REASON_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13END_REASON_FINISHED\x10\x01\x12\x1c\n" +
 	"\x18END_REASON_MESSAGE_LIMIT\x10\x02\x12\x18\n" +
 	"\x14END_REASON_CANCELLED\x10\x03\x12\x1c\n" +
 	"\x18END_REASON_MODEL_FAILURE\x10\x04\x12\x1d\n" +
-	"\x19END_REASON_INFRASTRUCTURE\x10\x05B\xd3\x01\n" +
+	"\x19END_REASON_INFRASTRUCTURE\x10\x05\x12\x1c\n" +
+	"\x18END_REASON_REPEATED_TURN\x10\x06B\xd3\x01\n" +
 	"\x16com.toolsandbox.bus.v1B\bBusProtoP\x01ZEgithub.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1;busv1\xa2\x02\x03TBX\xaa\x02\x12Toolsandbox.Bus.V1\xca\x02\x12Toolsandbox\\Bus\\V1\xe2\x02\x1eToolsandbox\\Bus\\V1\\GPBMetadata\xea\x02\x14Toolsandbox::Bus::V1b\x06proto3"
 
 var (

@@ -56,7 +56,10 @@ type SweepSpec struct {
 	Replay bool `protobuf:"varint,15,opt,name=replay,proto3" json:"replay,omitempty"`
 	// Stored bytes of messages after the starting ones at which a rollout ends. It is a failure of
 	// the role that caused most of them. 0 means 4 MiB.
-	MaxBytes      int64 `protobuf:"varint,16,opt,name=max_bytes,json=maxBytes,proto3" json:"max_bytes,omitempty"`
+	MaxBytes int64 `protobuf:"varint,16,opt,name=max_bytes,json=maxBytes,proto3" json:"max_bytes,omitempty"`
+	// Equal turns of the agent in a row, with equal answers to its calls, at which a rollout ends. It
+	// is scored. 0 means no limit. Unset means 8, and no limit with compat.
+	RepeatLimit   *int32 `protobuf:"varint,17,opt,name=repeat_limit,json=repeatLimit,proto3,oneof" json:"repeat_limit,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -157,6 +160,13 @@ func (x *SweepSpec) GetReplay() bool {
 func (x *SweepSpec) GetMaxBytes() int64 {
 	if x != nil {
 		return x.MaxBytes
+	}
+	return 0
+}
+
+func (x *SweepSpec) GetRepeatLimit() int32 {
+	if x != nil && x.RepeatLimit != nil {
+		return *x.RepeatLimit
 	}
 	return 0
 }
@@ -1416,7 +1426,7 @@ var File_toolsandbox_orchestrator_v1_orchestrator_proto protoreflect.FileDescrip
 
 const file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDesc = "" +
 	"\n" +
-	".toolsandbox/orchestrator/v1/orchestrator.proto\x12\x1btoolsandbox.orchestrator.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a$toolsandbox/agentgw/v1/agentgw.proto\x1a!toolsandbox/agentgw/v1/role.proto\x1a$toolsandbox/agentgw/v1/storage.proto\x1a\x1ctoolsandbox/bus/v1/bus.proto\x1a toolsandbox/setup/v1/setup.proto\x1a&toolsandbox/toolhost/v1/toolhost.proto\x1a toolsandbox/world/v1/world.proto\"\x81\x04\n" +
+	".toolsandbox/orchestrator/v1/orchestrator.proto\x12\x1btoolsandbox.orchestrator.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a$toolsandbox/agentgw/v1/agentgw.proto\x1a!toolsandbox/agentgw/v1/role.proto\x1a$toolsandbox/agentgw/v1/storage.proto\x1a\x1ctoolsandbox/bus/v1/bus.proto\x1a toolsandbox/setup/v1/setup.proto\x1a&toolsandbox/toolhost/v1/toolhost.proto\x1a toolsandbox/world/v1/world.proto\"\xc6\x04\n" +
 	"\tSweepSpec\x12U\n" +
 	"\tscenarios\x18\x01 \x03(\v2*.toolsandbox.orchestrator.v1.SweepScenarioB\v\xbaH\b\x92\x01\x05\b\x01\x10\x88'R\tscenarios\x12B\n" +
 	"\x06agents\x18\x02 \x03(\v2\x1e.toolsandbox.agentgw.v1.PlayerB\n" +
@@ -1429,7 +1439,10 @@ const file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDesc = "" +
 	"\x06compat\x18\a \x01(\bR\x06compat\x12Z\n" +
 	"\x0fhosted_services\x18\b \x01(\x0e2'.toolsandbox.toolhost.v1.HostedServicesB\b\xbaH\x05\x82\x01\x02\x10\x01R\x0ehostedServices\x12\x16\n" +
 	"\x06replay\x18\x0f \x01(\bR\x06replay\x12)\n" +
-	"\tmax_bytes\x18\x10 \x01(\x03B\f\xbaH\t\"\a\x18\x80\x80\x80\x10(\x00R\bmaxBytes\"\x8e\x01\n" +
+	"\tmax_bytes\x18\x10 \x01(\x03B\f\xbaH\t\"\a\x18\x80\x80\x80\x10(\x00R\bmaxBytes\x122\n" +
+	"\frepeat_limit\x18\x11 \x01(\x05B\n" +
+	"\xbaH\a\x1a\x05\x18\xe8\a(\x00H\x00R\vrepeatLimit\x88\x01\x01B\x0f\n" +
+	"\r_repeat_limit\"\x8e\x01\n" +
 	"\rSweepScenario\x129\n" +
 	"\x05setup\x18\x01 \x01(\v2\x1b.toolsandbox.setup.v1.SetupB\x06\xbaH\x03\xc8\x01\x01R\x05setup\x12B\n" +
 	"\x11evaluation_digest\x18\x02 \x01(\tB\x15\xbaH\x12r\x102\x0e^[0-9a-f]{64}$R\x10evaluationDigest\"\x90\x02\n" +
@@ -1629,6 +1642,7 @@ func file_toolsandbox_orchestrator_v1_orchestrator_proto_init() {
 	if File_toolsandbox_orchestrator_v1_orchestrator_proto != nil {
 		return
 	}
+	file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[0].OneofWrappers = []any{}
 	file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[5].OneofWrappers = []any{
 		(*WatchSweepResponse_Progress)(nil),
 		(*WatchSweepResponse_Result)(nil),

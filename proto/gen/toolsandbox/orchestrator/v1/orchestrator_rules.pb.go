@@ -84,6 +84,15 @@ func (x *SweepSpec) SatisfiesRules() bool {
 			return false
 		}
 	}
+	if x != nil && x.RepeatLimit != nil {
+		v := x.GetRepeatLimit()
+		if !(v <= 1000) {
+			return false
+		}
+		if !(v >= 0) {
+			return false
+		}
+	}
 	return true
 }
 
