@@ -93,10 +93,14 @@ func (p *Process) Run(ctx context.Context) (err error) {
 	return p.body(ctx, m)
 }
 
-// SignalContext returns a context that is done after SIGINT or SIGTERM. A second signal kills the
-// process.
+// SignalContext returns a context that is done after SIGINT, SIGTERM or SIGHUP, which a terminal
+// sends when it closes. A second signal kills the process. SIGHUP stays ignored under nohup.
 func SignalContext(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		signals = append(signals, syscall.SIGHUP)
+	}
+	ctx, cancel := signal.NotifyContext(ctx, signals...)
 	context.AfterFunc(ctx, cancel) // restore the default handlers: the second signal kills
 	return ctx, cancel
 }

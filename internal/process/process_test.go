@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os/signal"
 	"strings"
 	"syscall"
 	"testing"
@@ -119,6 +120,29 @@ func TestSignalContext(t *testing.T) {
 		<-ctx.Done()
 		stop()
 	}
+}
+
+// TestHangup sends SIGHUP to a process that nohup started, and to one that it did not.
+func TestHangup(t *testing.T) {
+	signal.Ignore(syscall.SIGHUP)
+	ctx, stop := process.SignalContext(context.Background())
+	if err := syscall.Kill(syscall.Getpid(), syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	if !signal.Ignored(syscall.SIGHUP) || ctx.Err() != nil {
+		t.Errorf("ignored SIGHUP: got %v, want it to stay ignored", ctx.Err())
+	}
+	stop()
+	signal.Reset(syscall.SIGHUP)
+	if signal.Ignored(syscall.SIGHUP) {
+		return // nohup started the tests
+	}
+	ctx, stop = process.SignalContext(context.Background())
+	defer stop()
+	if err := syscall.Kill(syscall.Getpid(), syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	<-ctx.Done()
 }
 
 func TestLog(t *testing.T) {
