@@ -59,6 +59,6 @@ func SetBaseURL(p *agentgwv1.Player, address string) error {
 	if model == nil {
 		return fmt.Errorf("base URL %q: player %q is no model", address, p.GetName())
 	}
-	model.BaseUrl = address
+	model.BaseUrl = parsed.Scheme + address[len(parsed.Scheme):] // url.Parse returns the scheme in lower case
 	return nil
 }

@@ -51,6 +51,9 @@ func TestSetBaseURL(t *testing.T) {
 	if err := SetBaseURL(model, "http://localhost:8000/v1"); err != nil || model.GetModel().GetBaseUrl() != "http://localhost:8000/v1" {
 		t.Errorf("got %v and %v, want the address", model, err)
 	}
+	if err := SetBaseURL(model, "HTTP://localhost:8000/V1"); err != nil || model.GetModel().GetBaseUrl() != "http://localhost:8000/V1" {
+		t.Errorf("scheme in capitals: got %v and %v, want it in lower case", model, err)
+	}
 	oracle, err := Parse(agent, "oracle")
 	if err != nil {
 		t.Fatal(err)
