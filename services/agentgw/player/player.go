@@ -99,11 +99,7 @@ func Parse(role worldv1.Role, text string) (*agentgwv1.Player, error) {
 			all = append(all, f.name)
 		}
 	}
-	hint := ""
-	if nearestName := nearest(text, all); nearestName != "" {
-		hint = fmt.Sprintf("; did you mean %q?", nearestName)
-	}
-	return nil, fmt.Errorf("unknown %s %q; expected one of %s%s", roleText(role), text, strings.Join(known, ", "), hint)
+	return nil, fmt.Errorf("unknown %s %q; expected one of %s%s", roleText(role), text, strings.Join(known, ", "), hint(text, all))
 }
 
 // match returns the variable part of text if text matches the pattern.

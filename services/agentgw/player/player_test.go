@@ -57,7 +57,22 @@ func TestParseErrors(t *testing.T) {
 		{agent, "GPT_4_o_2024_05_12", `unknown agent "GPT_4_o_2024_05_12"; expected one of AGENTS; did you mean "GPT_4_o_2024_05_13"?`},
 		{agent, "openai:", `player "openai:": model "": expected letters, digits and . _ : @ / -, at most 200`},
 		{user, "anthropic:a b", `player "anthropic:a b": model "a b": expected letters, digits and . _ : @ / -, at most 200`},
-		{agent, "gpt-4o", `unknown agent "gpt-4o"; expected one of AGENTS`},
+		{agent, "gpt-4o", `unknown agent "gpt-4o"; expected one of AGENTS; did you mean "openai:gpt-4o"?`},
+		{user, "claude-x", `unknown user "claude-x"; expected one of USERS; did you mean "anthropic:claude-x"?`},
+		{agent, "openai/gpt-4o", `unknown agent "openai/gpt-4o"; expected one of AGENTS; did you mean "openai:gpt-4o"?`},
+		{agent, "Qwen/Qwen3-8B", `unknown agent "Qwen/Qwen3-8B"; expected one of AGENTS; did you mean "openai:Qwen/Qwen3-8B"?`},
+		{agent, "Mistral", `unknown agent "Mistral"; expected one of AGENTS; did you mean "mistral"?`},
+		{agent, "GPT_4_o", `unknown agent "GPT_4_o"; expected one of AGENTS; did you mean "GPT_4_o_2024_05_13"?`},
+		{agent, "localhost:9000", `unknown agent "localhost:9000"; expected one of AGENTS; did you mean "grpc://localhost:9000"?`},
+		{
+			agent, "http://localhost:9000", `unknown agent "http://localhost:9000"; expected one of AGENTS; ` +
+				"a model server is openai:MODEL with --base-url http://localhost:9000, an agent of your own grpc://HOST:PORT",
+		},
+		{
+			agent, "./agent.py", `unknown agent "./agent.py"; expected one of AGENTS; an agent of your own serves gRPC: ` +
+				"start its program and give its address, grpc://HOST:PORT",
+		},
+		{agent, "something else", `unknown agent "something else"; expected one of AGENTS`},
 		{agent, "", `unknown agent ""; expected one of AGENTS`},
 		{user, "oracle", `player "oracle" cannot play the user; expected one of USERS`},
 		{agent, "scripted", `player "scripted" cannot play the agent; expected one of AGENTS`},

@@ -30,7 +30,11 @@ func Main(args []string, stdout, stderr io.Writer) int {
 	defer stop()
 	root := newRoot()
 	checkBuiltins(root)
-	root.SetArgs(asRun(args))
+	args = asRun(args)
+	if err := checkSingleDash(root, args); err != nil {
+		return process.ReportError(stderr, "toolsandbox", err)
+	}
+	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	cmd, err := root.ExecuteContextC(ctx)
@@ -63,7 +67,7 @@ whole trajectory against a graph of milestones to reach and minefields to avoid.
 	}
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetGlobalNormalizationFunc(dashes)
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return process.FlagError(cmd.Flags(), err) })
+	root.SetFlagErrorFunc(flagError)
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		for _, warning := range process.UnknownVariables(os.Environ(), everyFlag(root), testVariable) {
 			if err := report.Warn(cmd.ErrOrStderr(), "%s", warning); err != nil {

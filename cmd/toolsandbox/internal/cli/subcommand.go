@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"github.com/toolsandbox/toolsandbox/internal/process"
@@ -23,6 +25,15 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 		if below.IsAvailableCommand() {
 			names = append(names, below.Name())
 		}
+	}
+	var deeper []string
+	for _, below := range cmd.Commands() {
+		if sub, _, err := below.Find(args[:1]); err == nil && sub != below && sub.IsAvailableCommand() {
+			deeper = append(deeper, sub.CommandPath())
+		}
+	}
+	if len(deeper) > 0 {
+		return process.UsageErrorf("unknown command %q; did you mean %s?", args[0], strings.Join(deeper, " or "))
 	}
 	if nearest := spelling.Nearest(args[0], names, 2); nearest != "" {
 		return process.UsageErrorf("unknown command %q; did you mean %s %s?", args[0], cmd.CommandPath(), nearest)
