@@ -24,8 +24,9 @@ TESTED = $(eval TESTED := $(shell go list -f '{{if or .TestGoFiles .XTestGoFiles
 # Those whose code or tests start goroutines, or something that does: they are tested with the race detector.
 CONCURRENT := ^[[:space:]]*(defer )?go (func|[a-zA-Z.]+)\(|\.Go\(|AfterFunc\(|\.Parallel\(\)|httptest\.|/(internal/(bus|rpc|natsserver|process|store)|runs/standalone)"|nats-server/v2/server"
 RACE = $(eval RACE := $(shell for dir in $(TESTED); do ! grep -qE '$(CONCURRENT)' $$dir/*.go || echo $$dir; done))$(RACE)
-# Its tests start all services, each anew, and take six times as long with the race detector, which make test-long has.
-LATE_RACE := $(CURDIR)/cmd/toolsandbox/internal/cli
+# Their tests start all services, each anew. The quick loop leaves out their race detector, which make test-all has:
+# those of cli take six times as long with it, and those of e2e start programs that are built without it.
+LATE_RACE := $(addprefix $(CURDIR)/,cmd/toolsandbox/internal/cli e2e)
 # A program with the race detector waits for a second at its end, for goroutines that are left. Tests leave none.
 export GORACE ?= atexit_sleep_ms=0
 
@@ -66,8 +67,9 @@ run-distributed: ## Run a sweep over four service processes and a NATS server on
 LONG := ^TestLong
 LATE = $(shell grep -lE '^func $(LONG:^%=%)' $(wildcard $(addsuffix /*_test.go,$(TESTED))) | xargs -n 1 dirname | sort -u)
 
-# Some wait rather than compute: three packages at once keep two cores busy.
-QUICK = -skip '$(LONG)' -p $(shell echo $$(($$(nproc) * 3 / 2)))
+# Some wait rather than compute: more packages and tests at once than cores keep the cores busy.
+AT_ONCE = -p $(shell echo $$(($$(nproc) * 3 / 2))) -parallel $(shell echo $$(($$(nproc) * 2)))
+QUICK = $(AT_ONCE) -skip '$(LONG)'
 
 .PHONY: test
 test: test-go test-python ## Run the tests that are quick, with the race detector where goroutines run
@@ -80,8 +82,12 @@ test-go: $(VENV)/ready
 .PHONY: test-long
 test-long: $(VENV)/ready $(EXAMPLES)/ready $(MCP)/ready ## Run the tests that take long: kills, damage, isolation, the commands of the docs, examples
 	go test $(TEST_FLAGS) -run '$(LONG)' $(filter-out $(RACE),$(LATE))
-	go test $(TEST_FLAGS) -run '$(LONG)' -race $(filter-out $(LATE_RACE),$(filter $(RACE),$(LATE)))
-	go test $(TEST_FLAGS) -race $(LATE_RACE)
+	go test $(TEST_FLAGS) -run '$(LONG)' -race $(filter $(RACE),$(LATE))
+
+.PHONY: test-all
+test-all: $(VENV)/ready $(EXAMPLES)/ready $(MCP)/ready test-python ## Run all tests once, quick and long, with the race detector wherever goroutines run
+	go test $(TEST_FLAGS) $(AT_ONCE) $(filter-out $(RACE),$(TESTED))
+	go test $(TEST_FLAGS) $(AT_ONCE) -race $(RACE)
 
 # Recordings of the original program.
 VECTORS ?= ../shared/vectors
@@ -129,8 +135,8 @@ check-modules: ## Each module is tidy and builds by itself, without the workspac
 		(cd $$module && GOWORK=off go mod tidy -diff) || { echo "$$module is not tidy, run \`make tidy\`" >&2; exit 1; }; \
 	done
 	@for module in $(MODULES); do \
-		echo "go build: $$module"; \
-		(cd $$module && GOWORK=off go build ./...) || exit 1; \
+		echo "compile: $$module"; \
+		(cd $$module && GOWORK=off go list -export ./... >/dev/null) || exit 1; \
 	done
 
 .PHONY: check-vet

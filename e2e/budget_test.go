@@ -105,9 +105,11 @@ func TestRateLimitedServer(t *testing.T) {
 // TestSpendLimit exceeds the spend limit, in one process and with four. The run stops and reports
 // it. --resume with a higher limit runs exactly the missing rollouts and repeats no request.
 func TestSpendLimit(t *testing.T) {
+	t.Parallel()
 	services := start(t)
 	for name, place := range map[string][]string{"one": nil, "four": services.ClientArgs()} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			const rollouts = 12
 			server := startChatServer(t)
 			dear := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -21,6 +21,7 @@ const exampleLines = 60
 // TestLongExamples runs the agents of examples/ with a scripted model. The scripts cover parallel
 // calls, a failed call, a second message of the user, and an outage of the model.
 func TestLongExamples(t *testing.T) {
+	t.Parallel()
 	files, err := filepath.Glob(filepath.Join("..", "examples", "*", "agent.py"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("examples: got %v and error %v", files, err)
@@ -32,13 +33,17 @@ func TestLongExamples(t *testing.T) {
 	for _, file := range files {
 		name := filepath.Base(filepath.Dir(file))
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			checkExample(t, string(page), name, file)
 			playExample(t, name, file)
 		})
 		if name == "code" { // stateless
 			continue
 		}
-		t.Run(name+" that forgets", func(t *testing.T) { playExample(t, name, file, "PYTHONPATH="+forgetfulPath(t)) })
+		t.Run(name+" that forgets", func(t *testing.T) {
+			t.Parallel()
+			playExample(t, name, file, "PYTHONPATH="+forgetfulPath(t))
+		})
 	}
 }
 

@@ -18,8 +18,10 @@ var examplePacks = []string{filepath.Join("..", "packs", "ride"), filepath.Join(
 
 // TestLongExamplePacks proves packs and runs them in all variants.
 func TestLongExamplePacks(t *testing.T) {
+	t.Parallel()
 	for _, pack := range examplePacks {
 		t.Run(filepath.Base(pack), func(t *testing.T) {
+			t.Parallel()
 			if printed := toolsandbox(t, "pack", "prove", pack); !strings.Contains(printed, " proven, 0 failed ") {
 				t.Errorf("prove: got\n%s\nwant all scenarios proven", printed)
 			}

@@ -241,20 +241,12 @@ func TestPaidOnce(t *testing.T) {
 	server, delivery, provider := startChatServer(t), newGate(), &quota{}
 	provider.set(0)
 	server.let = provider.pass
-	services, err := cluster.Start(t.Context(), cluster.Config{Bin: bin, Dir: t.TempDir(), Route: func(from, to, address string) (string, error) {
+	services := startCluster(t, cluster.Config{Route: func(from, to, address string) (string, error) {
 		if from == cluster.Orchestrator && to == cluster.AgentGateway {
 			return serveGated(t, address, delivery), nil
 		}
 		return address, nil
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := services.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
 	client := orchestratorv1.NewOrchestratorServiceClient(dial(t, services.Address(cluster.Orchestrator)))
 	out := filepath.Join(t.TempDir(), "out")
 	cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "toolsandbox"), append([]string{

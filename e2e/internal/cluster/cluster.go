@@ -81,9 +81,9 @@ type process struct {
 	done chan error
 }
 
-// Build compiles the programs into a directory. root is the repository.
+// Build compiles the programs, without debug information, into a directory. root is the repository.
 func Build(ctx context.Context, root, bin string) error {
-	cmd := exec.CommandContext(ctx, "go", "build", "-o", bin+string(filepath.Separator), "./cmd/toolsandbox", "./original/cmd/conformance", "./e2e/cmd/slowmodel", "./e2e/cmd/mcpserver")
+	cmd := exec.CommandContext(ctx, "go", "build", "-ldflags=-s -w", "-o", bin+string(filepath.Separator), "./cmd/toolsandbox", "./original/cmd/conformance", "./e2e/cmd/slowmodel", "./e2e/cmd/mcpserver")
 	cmd.Dir = root
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("build programs: %w: %s", err, out)

@@ -10,6 +10,7 @@ import (
 
 // TestOriginalCommandLine runs command lines in the original's syntax.
 func TestOriginalCommandLine(t *testing.T) {
+	t.Parallel()
 	turns := filepath.Join(t.TempDir(), "turns.yaml")
 	if err := os.WriteFile(turns, []byte("- say: Thank you.\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -24,6 +25,7 @@ func TestOriginalCommandLine(t *testing.T) {
 		"-t --agent Unhelpful --user scripted:TURNS --scenario_dir OFF":                                             "off",
 	} {
 		t.Run(line, func(t *testing.T) {
+			t.Parallel()
 			out := filepath.Join(t.TempDir(), "out")
 			var stdout, stderr bytes.Buffer
 			code := Main(append(strings.Fields(files.Replace(line)), "--output_dir", out), &stdout, &stderr)

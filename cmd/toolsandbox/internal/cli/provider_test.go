@@ -74,8 +74,10 @@ func modelProviders() []modelProvider {
 // TestRunProviders runs a scenario with each wire format that supports reasoning, and checks score
 // and costs.
 func TestRunProviders(t *testing.T) {
+	t.Parallel()
 	for _, f := range modelProviders() {
 		t.Run(f.agent, func(t *testing.T) {
+			t.Parallel()
 			var count atomic.Int64
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				requests := count.Add(1)

@@ -3,6 +3,7 @@ package score
 import (
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -15,10 +16,21 @@ import (
 
 // adversarialCases generates cases in which no match is good, so that bounds prune little. Every
 // text is a little similar to every other, and the tables change at every message.
-type adversarialCases struct{ *rand.Rand }
+type adversarialCases struct {
+	*rand.Rand
+	seed uint64
+}
 
 func newAdversarialCases(seed uint64) adversarialCases {
-	return adversarialCases{rand.New(rand.NewPCG(seed, 5))}
+	return adversarialCases{rand.New(rand.NewPCG(seed, 5)), seed}
+}
+
+// of returns cases of their own for a table or column, so that further columns of the built-in
+// tables change no others.
+func (a adversarialCases) of(name string) adversarialCases {
+	hash := fnv.New64a()
+	_, _ = hash.Write([]byte(name)) // it never fails
+	return adversarialCases{rand.New(rand.NewPCG(a.seed, hash.Sum64())), a.seed}
 }
 
 func (a adversarialCases) words(n int) string {
@@ -41,25 +53,32 @@ func (a adversarialCases) trajectory(length int) *Trajectory {
 	t.Messages[0].Sender, t.Messages[0].Recipient = User, Agent
 	t.Tables = make(map[string][]Version)
 	for _, table := range world.Builtin().StoredTables() {
+		changes := a.of(table.Name)
+		var cells []adversarialCases
+		for _, column := range table.Columns {
+			cells = append(cells, a.of(table.Name+"."+column.Name))
+		}
 		var rows [][]Value
 		for i := range length {
-			if i > 0 && a.IntN(2) == 0 {
+			if i > 0 && changes.IntN(2) == 0 {
 				continue
 			}
 			rows = slices.Clone(rows)
-			if len(rows) > 0 && a.IntN(3) == 0 {
+			if len(rows) > 0 && changes.IntN(3) == 0 {
 				rows = rows[1:]
 			}
-			rows = append(rows, a.row(table))
+			rows = append(rows, adversarialRow(table, cells))
 			t.Tables[table.Name] = append(t.Tables[table.Name], Version{Index: i, Rows: rows})
 		}
 	}
 	return t
 }
 
-func (a adversarialCases) row(table world.Table) []Value {
+// adversarialRow returns a row whose columns have their own cases.
+func adversarialRow(table world.Table, cells []adversarialCases) []Value {
 	row := make([]Value, len(table.Columns))
 	for j, column := range table.Columns {
+		a := cells[j]
 		switch column.Kind { //nolint:exhaustive // stored tables hold no other
 		case world.KindText:
 			row[j] = String(a.words(4))
