@@ -3,7 +3,6 @@ package scenario
 import (
 	"io/fs"
 
-	"github.com/toolsandbox/toolsandbox/internal/evaluation"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/scenario/document"
@@ -13,21 +12,21 @@ import (
 // LoadSchema returns the tables and categories that a pack declares in schema.yaml and pack.yaml,
 // none without these files. The error is of type Errors.
 func LoadSchema(fsys fs.FS) (tables []*worldv1.TableSchema, categories []string, err error) {
-	l := &loader{packFiles: packFiles{fsys: fsys, usage: &usage{limits: defaultLimits()}}}
+	l := newLoader(fsys, Options{}, defaultLimits())
 	manifest := &Manifest{}
 	l.loadManifest(manifest)
 	l.loadMeasures()
 	if l.loadSchema(); len(l.mistakes) > 0 {
 		return nil, nil, l.mistakes
 	}
-	return l.declared, manifest.Categories, nil
+	return l.shared.Tables, manifest.Categories, nil
 }
 
 // loadSchema reads the pack's tables. world.Parse decodes them after the reader has found the
 // mistakes with their positions.
 func (l *loader) loadSchema() {
-	l.optional(form.SchemaFile, func(r *reader, data []byte) {
-		doc := r.object(r.Only(data, "schema"), form.Schema())
+	l.optional(form.SchemaFile, func(r *document.Reader, data []byte) {
+		doc := form.Schema().Read(r, r.Only(data, "schema"))
 		if doc == nil {
 			return
 		}
@@ -37,7 +36,7 @@ func (l *loader) loadSchema() {
 		}
 		items := r.Items(doc.Get("tables"))
 		for _, item := range items {
-			r.checkTable(item)
+			l.checkTable(r, item)
 		}
 		if r.CheckShape(events, document.ShapeBool) {
 			if !events.Boolean {
@@ -53,39 +52,37 @@ func (l *loader) loadSchema() {
 			r.Fail(doc, "cannot be decoded: %v", err)
 			return
 		}
+		before := l.shared.Schema
 		for i, item := range items {
-			l.declare(r, item, tables[i])
+			l.declare(r, item, tables[i], before)
 		}
 	})
 }
 
 // declare adds a table, or columns of a built-in table, to the schema if it has no mistake. The
-// phone's own pack restates built-in tables, which adds nothing.
-func (l *loader) declare(r *reader, at *document.Value, table *worldv1.TableSchema) {
-	if r.world().IsBuiltin(table.GetName()) {
+// phone's own pack restates built-in tables, which adds nothing. before is the schema without the
+// tables of the file.
+func (l *loader) declare(r *document.Reader, at *document.Value, table *worldv1.TableSchema, before *world.Schema) {
+	if builtin, ok := before.Table(table.GetName()); ok && before.IsBuiltin(table.GetName()) {
 		if world.RestatesBuiltin(table) {
 			l.restated = append(l.restated, table)
 			return
 		}
-		r.checkExtension(at, table.GetName())
+		checkExtension(r, at, builtin)
 	}
 	if len(r.Errors) > 0 {
 		return
 	}
-	schema, err := world.NewSchema(append(l.declared, table))
-	if err != nil {
+	if err := l.shared.Declare(table); err != nil {
 		r.Fail(at, "%v", err)
-		return
 	}
-	l.declared, l.schema = append(l.declared, table), schema
 }
 
 // checkExtension checks a declaration that adds columns to a built-in table. Worlds have rows of
 // the table without these columns, so each states its default.
-func (r *reader) checkExtension(at *document.Value, table string) {
-	builtin, _ := r.world().Table(table)
-	name := world.AuthorName(table)
-	if table == world.Sandbox {
+func checkExtension(r *document.Reader, at *document.Value, builtin world.Table) {
+	name := world.AuthorName(builtin.Name)
+	if builtin.Name == world.Sandbox {
 		r.Fail(at, "sandbox holds the messages, which have no other columns")
 		return
 	}
@@ -106,19 +103,19 @@ func (r *reader) checkExtension(at *document.Value, table string) {
 }
 
 // checkTable checks a table of schema.yaml by itself.
-func (r *reader) checkTable(v *document.Value) {
-	if v = r.object(v, form.DeclaredTable()); v == nil {
+func (l *loader) checkTable(r *document.Reader, v *document.Value) {
+	if v = form.DeclaredTable().Read(r, v); v == nil {
 		return
 	}
-	name := r.declaredName(v.Get("name"))
+	name := declaredName(r, v.Get("name"))
 	if world.TableName(name) == world.Consent {
 		r.Fail(v, "%s is the table of what the user allows, which comes by itself; give it another name", name)
 	}
 	r.Text(v.Get("description"))
 	for i, item := range r.Items(v.Get("columns")) {
-		if column := r.object(item, form.DeclaredColumn()); column != nil {
-			r.checkColumn(column, world.TableName(name) == world.Sandbox)
-			if i == 0 && column.Get("default") != nil && !r.world().IsBuiltin(world.TableName(name)) {
+		if column := form.DeclaredColumn().Read(r, item); column != nil {
+			l.checkColumn(r, column, world.TableName(name) == world.Sandbox)
+			if i == 0 && column.Get("default") != nil && !l.shared.Schema.IsBuiltin(world.TableName(name)) {
 				r.Fail(column.Get("default"), "is a default of the row's id, which has none; remove it")
 			}
 		}
@@ -126,13 +123,13 @@ func (r *reader) checkTable(v *document.Value) {
 }
 
 // checkColumn checks a column by itself. Only messages hold lists of texts.
-func (r *reader) checkColumn(v *document.Value, message bool) {
-	column := world.Column{Name: r.declaredName(v.Get("name"))}
+func (l *loader) checkColumn(r *document.Reader, v *document.Value, message bool) {
+	column := world.Column{Name: declaredName(r, v.Get("name"))}
 	r.Text(v.Get("description"))
 	if kind := v.Get("type"); r.CheckShape(kind, document.ShapeText) {
 		if known, ok := world.ParseKind(kind.Text); ok && (known != world.KindTexts || message) {
 			column.Kind = known
-			r.checkDefault(v.Get("default"), known)
+			checkDefault(r, v.Get("default"), known)
 		} else {
 			r.Fail(kind, "unknown type %q%s", kind.Text, document.Hint(kind.Text, form.CellTypes()))
 		}
@@ -141,20 +138,19 @@ func (r *reader) checkColumn(v *document.Value, message bool) {
 	if !r.CheckShape(measure, document.ShapeText) {
 		return
 	}
-	reason := evaluation.Unsuited(evaluation.ColumnMeasure(measure.Text), measure.Text, r.packMeasures.set, column)
-	if reason != "" && column.Kind != 0 {
+	if reason := l.shared.Unsuited(measure.Text, column); reason != "" && column.Kind != 0 {
 		r.Fail(measure, "%s", reason)
 	}
 }
 
 // checkDefault checks the default of a column's cells.
-func (r *reader) checkDefault(v *document.Value, kind world.Kind) {
+func checkDefault(r *document.Reader, v *document.Value, kind world.Kind) {
 	of := map[world.Kind]document.Shape{world.KindText: document.ShapeText, world.KindNumber: document.ShapeNumber, world.KindBool: document.ShapeBool}[kind]
 	r.CheckShape(v, of, document.ShapeNull)
 }
 
 // declaredName reads the name of a table or column.
-func (r *reader) declaredName(v *document.Value) string {
+func declaredName(r *document.Reader, v *document.Value) string {
 	if !r.CheckShape(v, document.ShapeText) {
 		return ""
 	}

@@ -123,7 +123,9 @@ func cause(err error) error {
 // packFiles reads the files of a pack within its limits.
 type packFiles struct {
 	fsys fs.FS
-	*usage
+	limits
+	budget    *Budget
+	usedBytes int64
 	// sums are the SHA-256 of the files read so far; nil disables them.
 	sums map[string][sha256.Size]byte
 }
@@ -140,7 +142,7 @@ func (f *packFiles) digest() string {
 
 // list returns the files of a folder with a suffix, sorted by name; none without the folder.
 func (f *packFiles) list(folder, ending string) (names []string, mistakes document.Errors) {
-	r := newReader(folder, nil)
+	r := &document.Reader{File: folder}
 	entries, err := f.entriesOf(folder)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && folder != ".":
@@ -149,7 +151,7 @@ func (f *packFiles) list(folder, ending string) (names []string, mistakes docume
 		r.Fail(document.Top(), "%v", err)
 		return nil, r.Errors
 	case len(entries) > f.entries:
-		f.exceed(r, document.Top(), "the folder has more than %d entries", f.entries)
+		f.budget.Exceed(r, document.Top(), "the folder has more than %d entries", f.entries)
 		return nil, r.Errors
 	}
 	for _, entry := range entries {
@@ -193,8 +195,8 @@ func (f *packFiles) entriesOf(folder string) ([]fs.DirEntry, error) {
 
 // read returns the content of a reader's file. ok is false if the file cannot be read, with a
 // recorded mistake, and after the pack has exceeded a limit.
-func (f *packFiles) read(r *reader) (data []byte, ok bool) {
-	if f.stopped {
+func (f *packFiles) read(r *document.Reader) (data []byte, ok bool) {
+	if f.budget.Stopped() {
 		return nil, false
 	}
 	limit := f.fileBytes
@@ -212,7 +214,7 @@ func (f *packFiles) read(r *reader) (data []byte, ok bool) {
 		return nil, false
 	}
 	if f.usedBytes += int64(len(data)); f.usedBytes > f.packBytes {
-		f.exceed(r, document.Top(), "with this one, the files of the pack have more than %d bytes", f.packBytes)
+		f.budget.Exceed(r, document.Top(), "with this one, the files of the pack have more than %d bytes", f.packBytes)
 		return nil, false
 	}
 	if f.sums != nil {

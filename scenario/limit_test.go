@@ -21,7 +21,7 @@ import (
 // smallLimits returns limits that small packs can exceed.
 func smallLimits() limits {
 	return limits{
-		fileBytes: 2000, catalogueBytes: 3000, packBytes: 4000, entries: 8, scenarios: 3, rows: 9, rowVisits: 20, mistakes: 5,
+		fileBytes: 2000, catalogueBytes: 3000, packBytes: 4000, entries: 8, scenarios: 3, mistakes: 5, rows: Budget{Rows: 9, Visits: 20},
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	"github.com/toolsandbox/toolsandbox/scenario/document"
 )
 
@@ -14,41 +13,22 @@ import (
 // exceeds a limit at the same place on every machine.
 const batchSize = 32
 
-// addShared adds the parts that all scenarios of the pack share.
-func (l *loader) addShared(s *scenariov1.Scenario) {
-	s.Setup.Tools.Descriptions, s.Setup.ToolModules, s.Setup.ToolBackend = l.texts, l.modules, l.backend
-	s.Setup.ToolServers = l.servers
-	s.Setup.Schema = l.declared
-	if len(s.Setup.GetConsentTools()) > 0 {
-		s.Setup.Schema = schemaWithConsents(l.declared)
-	}
-	s.Evaluation.Schema = s.Setup.Schema
-	l.addMeasures(s)
-}
-
-// addMeasures adds the pack's measures to a scenario.
-func (l *loader) addMeasures(s *scenariov1.Scenario) {
-	if evaluation := s.GetEvaluation(); evaluation != nil && len(l.measures) > 0 {
-		evaluation.MeasureModules = l.measures
-	}
-}
-
 // sectionResult is the content of a section.
 type sectionResult struct {
 	loaded   []Loaded
 	mistakes document.Errors
-	usage    usage
+	budget   *Budget
 }
 
 func (l *loader) loadScenarios() {
 	var batch []document.Section
-	l.each(".", func(r *reader, data []byte) {
-		for _, s := range r.scenarioSections(data) {
+	l.each(".", func(r *document.Reader, data []byte) {
+		for _, s := range scenarioSections(r, data) {
 			if batch = append(batch, s); len(batch) == batchSize {
 				l.loadBatch(batch)
 				batch = batch[:0]
 			}
-			if l.stopped {
+			if l.budget.Stopped() {
 				return
 			}
 		}
@@ -81,24 +61,15 @@ func (l *loader) loadBatch(batch []document.Section) {
 // loadSection reads the scenarios of a section. It does not change the loader and is safe for
 // concurrent use.
 func (l *loader) loadSection(s document.Section) sectionResult {
-	out := sectionResult{usage: usage{limits: l.limits}}
-	r := newReader(s.File, l.schema)
-	for _, f := range r.scenarios(s) {
-		before := len(r.Errors)
-		b := &builder{
-			reader: r, usage: &out.usage, worlds: l.worlds, recorded: l.recordings, sources: map[string]*document.Value{},
-		}
-		scenario := b.scenario(f)
+	out := sectionResult{budget: l.budget.Part()}
+	r := &document.Reader{File: s.File}
+	for _, f := range scenarioFields(r, s) {
+		scenario, base := l.shared.Build(r, out.budget, f)
 		if scenario == nil {
 			continue
 		}
-		l.addShared(scenario)
-		requireConsent(scenario, l.opts.requiredConsents(scenario.GetSetup().GetTools()))
-		b.report(Validate(scenario, l.opts), f.Value, slices.Clone(r.Errors[before:]))
-		out.loaded = append(out.loaded, Loaded{
-			Scenario: scenario, Position: r.At(f.Position), World: b.Text(f.Value.Get("world")), Base: b.base,
-		})
-		if out.usage.stopped || len(r.Errors) > document.MaxMistakes {
+		out.loaded = append(out.loaded, Loaded{Scenario: scenario, Position: r.At(f.Position), World: r.Text(f.Value.Get("world")), Base: base})
+		if out.budget.Stopped() || len(r.Errors) > document.MaxMistakes {
 			break
 		}
 	}
@@ -108,17 +79,13 @@ func (l *loader) loadSection(s document.Section) sectionResult {
 
 // keep adds the content of a section unless the pack has exceeded a limit.
 func (l *loader) keep(s document.Section, found *sectionResult) {
-	if l.stopped {
+	if l.budget.Stopped() {
 		return
 	}
-	r, at := newReader(s.File, nil), &document.Value{Line: s.Before + 1, Column: 1}
+	r, at := &document.Reader{File: s.File}, &document.Value{Line: s.Before + 1, Column: 1}
 	for _, loaded := range found.loaded {
 		l.add(r, &document.Value{Line: loaded.Position.Line, Column: loaded.Position.Column}, loaded)
 	}
-	l.stopped = l.stopped || found.usage.stopped
-	l.usedRows += found.usage.usedRows
-	l.checkRows(r, at)
-	l.visitRows(r, at, found.usage.usedRowVisits)
-	l.mistakes = append(l.mistakes, slices.Concat(found.mistakes, r.Errors)...)
-	l.stopped = l.stopped || len(l.mistakes) > l.limits.mistakes
+	l.budget.Add(r, at, found.budget)
+	l.addMistakes(slices.Concat(found.mistakes, r.Errors))
 }

@@ -3,8 +3,6 @@ package scenario
 import (
 	"slices"
 
-	"github.com/toolsandbox/toolsandbox/internal/world"
-	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/scenario/document"
 	"github.com/toolsandbox/toolsandbox/scenario/form"
 )
@@ -33,8 +31,8 @@ type Need struct {
 
 // loadManifest reads pack.yaml. A standalone pack declares that before its tables.
 func (l *loader) loadManifest(into *Manifest) {
-	l.optional(packFile, func(r *reader, data []byte) {
-		doc := r.object(r.Only(data, "description of the pack"), form.Pack())
+	l.optional(packFile, func(r *document.Reader, data []byte) {
+		doc := form.Pack().Read(r, r.Only(data, "description of the pack"))
 		if doc == nil {
 			return
 		}
@@ -59,19 +57,18 @@ func (l *loader) loadManifest(into *Manifest) {
 			}
 			into.Categories = append(into.Categories, name)
 		}
-		into.Needs = r.needs(doc.Get("needs"))
-		into.Servers = r.servers(doc.Get("tools"), into.Needs)
+		into.Needs = readNeeds(r, doc.Get("needs"))
+		into.Servers = readServers(r, doc.Get("tools"), into.Needs)
 	})
-	l.opts.categories = into.Categories
+	l.shared.Categories = into.Categories
 	if into.Standalone {
-		l.declared = []*worldv1.TableSchema{world.StandaloneMarker()}
-		l.schema = world.SchemaOrBuiltin(l.declared)
+		l.shared.ExcludeBuiltin()
 	}
 }
 
-// needs reads the requirements of a pack.
-func (r *reader) needs(v *document.Value) []Need {
-	if v = r.object(v, form.Needs()); v == nil {
+// readNeeds reads the requirements of a pack.
+func readNeeds(r *document.Reader, v *document.Value) []Need {
+	if v = form.Needs().Read(r, v); v == nil {
 		return nil
 	}
 	var needs []Need

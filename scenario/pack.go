@@ -9,12 +9,8 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"sync"
 	"unicode/utf8"
 
-	"google.golang.org/protobuf/proto"
-
-	"github.com/toolsandbox/toolsandbox/internal/world"
 	"github.com/toolsandbox/toolsandbox/packs"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
@@ -69,8 +65,8 @@ func LoadPack(fsys fs.FS, opts Options) (*Pack, error) {
 }
 
 func loadPack(fsys fs.FS, opts Options, limits limits) (*Pack, error) {
-	opts.zones, opts.phones = &sync.Map{}, &sync.Map{}
-	l := &loader{packFiles: packFiles{fsys: fsys, usage: &usage{limits: limits}, sums: make(map[string][sha256.Size]byte)}, opts: opts}
+	l := newLoader(fsys, opts, limits)
+	l.sums = make(map[string][sha256.Size]byte)
 	pack := &Pack{}
 	l.loadManifest(&pack.Manifest)
 	l.loadMeasures()
@@ -78,8 +74,8 @@ func loadPack(fsys fs.FS, opts Options, limits limits) (*Pack, error) {
 	l.loadWorlds()
 	l.loadServers(pack.Servers)
 	l.loadModules(pack.Servers)
-	l.loadTools()
-	l.loadRecordings()
+	l.optional(toolsFile, l.shared.ReadTexts)
+	l.each(recordingFolder, l.shared.ReadRecordings)
 	l.loadScenarios()
 	l.loadCatalogues()
 	slices.SortStableFunc(l.loaded, func(a, b Loaded) int { return cmp.Compare(a.name(), b.name()) })
@@ -87,7 +83,7 @@ func loadPack(fsys fs.FS, opts Options, limits limits) (*Pack, error) {
 	if len(l.mistakes) > 0 {
 		return nil, l.mistakes.AtMost(limits.mistakes)
 	}
-	pack.Digest, pack.Tables, pack.Modules, pack.Backends = l.digest(), l.declared, l.modules, l.opts.backends
+	pack.Digest, pack.Tables, pack.Modules, pack.Backends = l.digest(), l.shared.Tables, l.modules, l.shared.Backends
 	pack.Restated, pack.ToolServers, pack.Scenarios = l.restated, l.servers, l.loaded
 	if l.rejectRecordings(pack.Scenarios); len(l.mistakes) > 0 {
 		return nil, l.mistakes.AtMost(limits.mistakes)
@@ -95,33 +91,29 @@ func loadPack(fsys fs.FS, opts Options, limits limits) (*Pack, error) {
 	return pack, nil
 }
 
-// loader holds the parts of a pack.
+// loader reads the files of a pack.
 type loader struct {
 	packFiles
 
 	opts Options
-	// declared are the pack's tables, restated the built-in ones in its schema. schema holds the
-	// declared tables with the built-in ones.
-	declared   []*worldv1.TableSchema
-	restated   []*worldv1.TableSchema
-	schema     *world.Schema
-	worlds     map[string]*startWorld
-	recordings map[string][]*setupv1.RecordedAnswer
-	// modules are the pack's tools, which opts contains. backend is the preferred backend, empty if
-	// none of the tools has it.
-	modules []*setupv1.ToolModule
-	servers []*setupv1.ToolServer
-	backend string
-	// measures holds the files of the pack's measures, which opts contains.
-	measures []*evaluationv1.MeasureModule
-	texts    []*setupv1.ToolDescription
+	// shared holds the parts that all scenarios of the pack have in common.
+	shared *Shared
+	// restated are the built-in tables in the pack's schema.
+	restated []*worldv1.TableSchema
+	// modules and servers are the pack's tools.
+	modules  []*setupv1.ToolModule
+	servers  []*setupv1.ToolServer
 	loaded   []Loaded
 	mistakes document.Errors
 }
 
+func newLoader(fsys fs.FS, opts Options, limits limits) *loader {
+	return &loader{packFiles: packFiles{fsys: fsys, limits: limits, budget: limits.rows.Part()}, opts: opts, shared: NewShared(opts)}
+}
+
 // each calls read for every .yaml file of a folder by name, except the pack's own files. It keeps
 // the recorded mistakes.
-func (l *loader) each(folder string, read func(r *reader, data []byte)) {
+func (l *loader) each(folder string, read func(r *document.Reader, data []byte)) {
 	names, mistakes := l.list(folder, ".yaml")
 	l.mistakes = append(l.mistakes, mistakes...)
 	for _, name := range names {
@@ -132,29 +124,35 @@ func (l *loader) each(folder string, read func(r *reader, data []byte)) {
 }
 
 // file calls read for a file and keeps the recorded mistakes.
-func (l *loader) file(name string, read func(r *reader, data []byte)) {
-	r := newReader(name, l.schema)
-	r.packMeasures = l.opts.packMeasures
+func (l *loader) file(name string, read func(r *document.Reader, data []byte)) {
+	r := &document.Reader{File: name}
 	if data, ok := l.read(r); ok {
 		read(r, data)
 	}
-	l.mistakes = append(l.mistakes, r.Errors...)
-	l.stopped = l.stopped || len(l.mistakes) > l.limits.mistakes
+	l.addMistakes(r.Errors)
+}
+
+// addMistakes keeps mistakes. Reading stops after too many.
+func (l *loader) addMistakes(mistakes document.Errors) {
+	l.mistakes = append(l.mistakes, mistakes...)
+	if len(l.mistakes) > l.limits.mistakes {
+		l.budget.Stop()
+	}
 }
 
 // optional is file for an optional file.
-func (l *loader) optional(name string, read func(r *reader, data []byte)) {
+func (l *loader) optional(name string, read func(r *document.Reader, data []byte)) {
 	if _, err := fs.Stat(l.fsys, name); !errors.Is(err, fs.ErrNotExist) {
 		l.file(name, read)
 	}
 }
 
 // sources calls keep with base name and text of every Python file in a folder.
-func (l *loader) sources(folder string, keep func(r *reader, name, source string)) {
+func (l *loader) sources(folder string, keep func(r *document.Reader, name, source string)) {
 	files, mistakes := l.list(folder, ".py")
 	l.mistakes = append(l.mistakes, mistakes...)
 	for _, file := range files {
-		l.file(file, func(r *reader, data []byte) {
+		l.file(file, func(r *document.Reader, data []byte) {
 			name := strings.TrimSuffix(path.Base(file), ".py")
 			switch {
 			case !form.DeclaredExpression.MatchString(name):
@@ -168,91 +166,59 @@ func (l *loader) sources(folder string, keep func(r *reader, name, source string
 	}
 }
 
+// loadMeasures reads the pack's measures and extractors.
+func (l *loader) loadMeasures() {
+	var modules []*evaluationv1.MeasureModule
+	l.sources(measureFolder, func(r *document.Reader, name, source string) {
+		if source == "" {
+			r.Fail(document.Top(), "is empty, expected a function of wanted and found")
+			return
+		}
+		modules = append(modules, &evaluationv1.MeasureModule{Name: name, Source: source})
+	})
+	l.mistakes = append(l.mistakes, l.shared.SetMeasures(modules)...)
+}
+
+// loadWorlds reads the pack's worlds.
+func (l *loader) loadWorlds() {
+	names, mistakes := l.list(worldFolder, ".yaml")
+	var files []WorldFile
+	for _, name := range names {
+		file := WorldFile{Reader: &document.Reader{File: name}}
+		file.Data, _ = l.read(file.Reader)
+		files = append(files, file)
+	}
+	l.shared.ReadWorlds(files, l.budget)
+	for _, file := range files {
+		mistakes = append(mistakes, file.Errors...)
+	}
+	l.mistakes = append(l.mistakes, mistakes...)
+}
+
 // loadModules reads the pack's tools and adds those of its servers.
 func (l *loader) loadModules(servers []Server) {
 	before := len(l.mistakes)
 	builtin := packs.PhoneTools() // the tool host has them
-	l.sources(toolFolder, func(_ *reader, name, source string) {
+	l.sources(toolFolder, func(_ *document.Reader, name, source string) {
 		if source != builtin[name] {
 			l.modules = append(l.modules, &setupv1.ToolModule{Name: name, Source: source})
 		}
 	})
+	backend := ""
 	if l.opts.Backend != DefaultBackend && len(l.modules) > 0 {
-		l.backend = l.opts.Backend
+		backend = l.opts.Backend
 	}
-	var mistakes document.Errors
-	l.opts, mistakes = l.opts.withSetup(&setupv1.Setup{ToolModules: l.modules, ToolServers: l.servers, ToolBackend: l.backend, Schema: l.declared})
-	if !slices.Contains(l.opts.backends, l.backend) {
-		l.backend = ""
-	}
+	mistakes := l.shared.SetTools(l.modules, l.servers, backend)
 	l.mistakes = append(l.mistakes, setPositions(mistakes, servers)...)
 	if len(l.mistakes) > before || len(l.servers) < len(servers) { // errors at their calls would only follow from that
-		l.opts.Compile, l.opts.Known = nil, nil
+		l.shared.Compile, l.shared.Known = nil, nil
 	}
-}
-
-// loadTools reads the texts of tools, a mapping by tool.
-func (l *loader) loadTools() {
-	l.optional(toolsFile, func(r *reader, data []byte) {
-		doc := r.Only(data, "mapping by tool")
-		if !r.CheckShape(doc, document.ShapeMapping) {
-			return
-		}
-		for _, f := range doc.Fields {
-			if !l.opts.isKnownTool(f.Key) {
-				r.Fail(f.Position, "unknown tool %q%s", f.Key, document.Hint(f.Key, l.opts.Tools))
-				continue
-			}
-			l.texts = append(l.texts, r.toolText(f, l.opts.shapes[f.Key]))
-		}
-	})
-}
-
-// toolText reads the texts of one tool. shape is nil if the tool has no description.
-func (r *reader) toolText(f document.Field, shape *toolShape) *setupv1.ToolDescription {
-	out := &setupv1.ToolDescription{Tool: f.Key}
-	v := r.object(f.Value, form.ToolText())
-	if v == nil {
-		return out
-	}
-	if text := v.Get("description"); text != nil {
-		out.Description = proto.String(r.Text(text))
-	}
-	arguments := v.Get("arguments")
-	if !r.CheckShape(arguments, document.ShapeMapping) {
-		return out
-	}
-	for _, argument := range arguments.Fields {
-		if shape != nil && !slices.Contains(shape.names, argument.Key) {
-			r.Fail(argument.Position, "%s has no argument %q%s", f.Key, argument.Key, document.Hint(argument.Key, shape.names))
-			continue
-		}
-		out.Arguments = append(out.Arguments, &setupv1.ArgumentDescription{
-			Name: argument.Key, Description: r.Text(argument.Value),
-		})
-	}
-	return out
-}
-
-// loadRecordings reads the shared answers.
-func (l *loader) loadRecordings() {
-	l.recordings = map[string][]*setupv1.RecordedAnswer{}
-	l.each(recordingFolder, func(r *reader, data []byte) {
-		doc := r.Only(data, "list of answers")
-		var answers []*setupv1.RecordedAnswer
-		for _, item := range r.Items(doc) {
-			if answer := r.recording(item); answer != nil {
-				answers = append(answers, answer)
-			}
-		}
-		l.recordings[worldName(r.File)] = answers
-	})
 }
 
 // add stores a scenario unless there are too many.
-func (l *loader) add(r *reader, at *document.Value, loaded Loaded) {
+func (l *loader) add(r *document.Reader, at *document.Value, loaded Loaded) {
 	if len(l.loaded) == l.scenarios {
-		l.exceed(r, at, "is one scenario too many; at most %d are read", l.scenarios)
+		l.budget.Exceed(r, at, "is one scenario too many; at most %d are read", l.scenarios)
 		return
 	}
 	l.loaded = append(l.loaded, loaded)
@@ -265,12 +231,12 @@ func (l *loader) loadCatalogues() {
 		name string
 		each func([]byte, func(*scenariov1.Scenario) bool) error
 	}{{catalogueJSON, eachInJSON}, {catalogueWire, eachEncoded}} {
-		l.optional(file.name, func(r *reader, data []byte) {
+		l.optional(file.name, func(r *document.Reader, data []byte) {
 			count := 0
 			err := file.each(data, func(s *scenariov1.Scenario) bool {
 				l.canonical(r, count, s)
 				count++
-				return !l.stopped && len(r.Errors) < document.MaxMistakes
+				return !l.budget.Stopped() && len(r.Errors) < document.MaxMistakes
 			})
 			if err != nil {
 				r.Fail(document.Top(), "is no toolsandbox.scenario.v1.Catalogue: %v", err)
@@ -280,26 +246,15 @@ func (l *loader) loadCatalogues() {
 }
 
 // canonical checks and stores scenario i of a file in canonical form.
-func (l *loader) canonical(r *reader, i int, s *scenariov1.Scenario) {
-	if len(l.texts) > 0 && s.GetSetup() != nil {
-		if s.GetSetup().GetTools() == nil {
-			s.Setup.Tools = &setupv1.ToolSelection{}
-		}
-		s.Setup.Tools.Descriptions = l.texts
-	}
-	if len(l.modules)+len(l.servers) > 0 && s.GetSetup() != nil {
-		s.Setup.ToolModules, s.Setup.ToolServers, s.Setup.ToolBackend = l.modules, l.servers, l.backend
-	}
-	l.addMeasures(s)
-	opts := l.opts
-	opts.AllowUnreachable = true
-	for _, problem := range Validate(s, opts) {
+func (l *loader) canonical(r *document.Reader, i int, s *scenariov1.Scenario) {
+	for _, problem := range l.shared.Adopt(s) {
 		at := &document.Value{Line: 1, Column: 1, Path: fmt.Sprintf("scenarios[%d].%s", i, problem.Path)}
 		r.Fail(at, "%s: %s", s.GetSetup().GetName(), problem.Reason)
 	}
+	rows := 0
 	for _, table := range s.GetSetup().GetTables() {
-		l.usedRows += len(table.GetRows())
+		rows += len(table.GetRows())
 	}
-	l.checkRows(r, document.Top())
+	l.budget.Count(r, document.Top(), rows)
 	l.add(r, document.Top(), Loaded{Scenario: s, Position: r.At(document.Top())})
 }

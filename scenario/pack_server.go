@@ -33,13 +33,13 @@ type Server struct {
 	document.Position
 }
 
-// servers reads the tool servers of a pack that has needs.
-func (r *reader) servers(v *document.Value, needs []Need) []Server {
+// readServers reads the tool servers of a pack that has needs.
+func readServers(r *document.Reader, v *document.Value, needs []Need) []Server {
 	variables := slices.DeleteFunc(slices.Clone(needs), func(n Need) bool { return n.Variable == "" })
 	var servers []Server
 	for _, item := range r.Items(v) {
 		before := len(r.Errors)
-		server := r.server(item)
+		server := readServer(r, item)
 		if len(r.Errors) > before {
 			continue
 		}
@@ -53,9 +53,9 @@ func (r *reader) servers(v *document.Value, needs []Need) []Server {
 	return servers
 }
 
-// server reads one tool server.
-func (r *reader) server(v *document.Value) Server {
-	if v = r.object(v, form.ToolServer()); v == nil {
+// readServer reads one tool server.
+func readServer(r *document.Reader, v *document.Value) Server {
+	if v = form.ToolServer().Read(r, v); v == nil {
 		return Server{}
 	}
 	out := Server{Position: r.At(v)}
@@ -94,7 +94,7 @@ func (l *loader) loadServers(servers []Server) {
 		name := path.Join(toolFolder, server.Name+".json")
 		_, err := fs.Stat(l.fsys, name)
 		if server.Frozen = !l.opts.RefreshTools && !errors.Is(err, fs.ErrNotExist); server.Frozen {
-			l.file(name, func(r *reader, data []byte) {
+			l.file(name, func(r *document.Reader, data []byte) {
 				list := &toolsv1.ListToolsResponse{}
 				if err := protojson.Unmarshal(data, list); err != nil || len(list.GetTools()) == 0 {
 					r.Fail(document.Top(), "is no list of the tools of %s; write it anew with toolsandbox pack freeze", server.Name)

@@ -4,7 +4,6 @@ package scenario
 
 import (
 	"fmt"
-	"path"
 	"sync"
 	"time"
 
@@ -24,6 +23,11 @@ type Options struct {
 	Known func(tool string) bool
 	// Tools are names to suggest in a message about an unknown tool. It may be empty.
 	Tools []string
+
+	// Categories are the pack's own categories.
+	Categories []string
+	// Backends are the backends of known tools, without DefaultBackend.
+	Backends []string
 
 	// ConsentTools are built-in tools that need the user's consent if a scenario requests it.
 	ConsentTools []*setupv1.ConsentTool
@@ -45,8 +49,6 @@ type Options struct {
 	// Backend is the preferred backend of tools with several. Empty means DefaultBackend.
 	Backend string
 
-	// categories are the pack's categories.
-	categories []string
 	// modules and servers are those whose tools are known. standalone is that of their pack, and
 	// backend the preferred backend.
 	modules    []*setupv1.ToolModule
@@ -55,8 +57,6 @@ type Options struct {
 	backend    string
 	// moduleConsentTools are the modules' tools that need consent.
 	moduleConsentTools []*setupv1.ConsentTool
-	// backends are the backends of known tools, without DefaultBackend.
-	backends []string
 	// packMeasures are the pack's measures.
 	packMeasures packMeasures
 	// shapes describes tools. Calls of other tools are not checked.
@@ -132,10 +132,4 @@ func duplicates(loaded []Loaded) document.Errors {
 		})
 	}
 	return mistakes
-}
-
-// worldName returns the name of the world in a file of the worlds folder.
-func worldName(file string) string {
-	base := path.Base(file)
-	return base[:len(base)-len(path.Ext(base))]
 }

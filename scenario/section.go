@@ -17,7 +17,7 @@ var (
 
 // scenarioSections splits a file of scenarios into one section per scenario if each starts on a
 // top-level line. Other files are one section.
-func (r *reader) scenarioSections(data []byte) []document.Section {
+func scenarioSections(r *document.Reader, data []byte) []document.Section {
 	var out []document.Section
 	seen := false
 	for _, s := range r.Sections(data) {
@@ -47,8 +47,8 @@ func (r *reader) scenarioSections(data []byte) []document.Section {
 // errSeveralDocuments is the error for a file with several documents.
 const errSeveralDocuments = "a file of scenarios is one mapping from names to scenarios; leave --- out"
 
-// scenarios returns the scenarios of a section by name.
-func (r *reader) scenarios(s document.Section) []document.Field {
+// scenarioFields returns the scenarios of a section by name.
+func scenarioFields(r *document.Reader, s document.Section) []document.Field {
 	var found []document.Field
 	for i, doc := range r.Parse(s) {
 		switch {

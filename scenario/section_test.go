@@ -6,6 +6,8 @@ import (
 	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/toolsandbox/toolsandbox/scenario/document"
 )
 
 // TestScenarioSections checks that a file is split before each scenario, and other files are not
@@ -26,7 +28,7 @@ func TestScenarioSections(t *testing.T) {
 		{"CRLF", "a: {}\r\nb: {}\r\n", []string{"a: {}\r\nb: {}\r\n"}},
 	} {
 		var got []string
-		for _, part := range (&reader{}).scenarioSections([]byte(c.text)) {
+		for _, part := range scenarioSections(&document.Reader{}, []byte(c.text)) {
 			got = append(got, part.Text)
 			before, _, _ := strings.Cut(c.text, part.Text)
 			if want := strings.Count(before, "\n"); part.Before != want {

@@ -33,7 +33,7 @@ func OptionsFor(tools []*toolhostv1.ToolInfo) (Options, error) { return Options{
 // withTools returns options with these tools only.
 func (o Options) withTools(tools []*toolhostv1.ToolInfo) (Options, error) {
 	shapes := make(map[string]*toolShape, len(tools))
-	o.Tools, o.backends = nil, nil
+	o.Tools, o.Backends = nil, nil
 	for _, info := range tools {
 		name := info.GetTool().GetName()
 		parameters, err := parameter.Read(info.GetTool().GetParametersJson())
@@ -46,8 +46,8 @@ func (o Options) withTools(tools []*toolhostv1.ToolInfo) (Options, error) {
 		}
 		slices.Sort(shape.names)
 		shapes[name] = shape
-		if backend := info.GetBackend(); backend != "" && !slices.Contains(o.backends, backend) {
-			o.backends = append(o.backends, backend)
+		if backend := info.GetBackend(); backend != "" && !slices.Contains(o.Backends, backend) {
+			o.Backends = append(o.Backends, backend)
 		}
 		o.Tools = append(o.Tools, name)
 	}

@@ -142,7 +142,7 @@ func whyDenied(tools *setupv1.ToolSelection, tool string) string {
 }
 
 func (c *checker) categories(categories []string) {
-	known := append(knownCategories(), c.opts.categories...)
+	known := append(knownCategories(), c.opts.Categories...)
 	if len(categories) == 0 {
 		c.fail("setup.categories", "is empty, expected at least one category")
 	}
