@@ -17,6 +17,7 @@ import (
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/scenario/document"
+	"github.com/toolsandbox/toolsandbox/scenario/form"
 )
 
 // toolShape describes a tool for checks.
@@ -69,7 +70,7 @@ func (o Options) withSetup(setup *setupv1.Setup) (Options, document.Errors) {
 	}
 	opts, err := o.withTools(tools)
 	if err != nil {
-		return o, document.Errors{{File: toolFolder, Line: 1, Column: 1, Reason: err.Error()}}
+		return o, document.Errors{{File: form.ToolFolder, Line: 1, Column: 1, Reason: err.Error()}}
 	}
 	opts.modules, opts.servers, opts.standalone, opts.backend, opts.moduleConsentTools = modules, setup.GetToolServers(), standalone, backend, confirm
 	return opts, nil
