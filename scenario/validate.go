@@ -1,7 +1,6 @@
 package scenario
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -297,8 +296,8 @@ func (c *checker) script(path string, turns []*worldv1.ScriptTurn, refuse func(t
 				c.fail(where+".id", "call id %q is used twice in this script", call.GetId())
 			}
 			ids[call.GetId()] = true
-			var arguments map[string]json.RawMessage
-			if err := json.Unmarshal([]byte(call.GetArgumentsJson()), &arguments); err != nil || arguments == nil {
+			arguments := callArguments(call)
+			if arguments == nil {
 				c.fail(where+".arguments_json", "is no JSON object: %s", document.Truncate(call.GetArgumentsJson()))
 				continue
 			}
