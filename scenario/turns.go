@@ -14,7 +14,7 @@ import (
 )
 
 // ParseTurns reads a file with a list of turns, as in a scenario's script. Calls without an id keep
-// none. It does not check tools and arguments. The error is of type Errors.
+// none. It does not check tools and arguments. The error is of type document.Errors.
 func ParseTurns(name string, data []byte) ([]*worldv1.ScriptTurn, error) {
 	b := &builder{reader: newReader(&document.Reader{File: name}, world.Builtin(), nil), sources: map[string]*document.Value{}}
 	docs := b.Documents(data)

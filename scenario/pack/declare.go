@@ -10,7 +10,7 @@ import (
 )
 
 // LoadSchema returns the tables and categories that a pack declares in schema.yaml and pack.yaml,
-// none without these files. The error is of type Errors.
+// none without these files. The error is of type document.Errors.
 func LoadSchema(fsys fs.FS) (tables []*worldv1.TableSchema, categories []string, err error) {
 	l := newLoader(fsys, Options{}, defaultLimits())
 	manifest := &Manifest{}

@@ -76,9 +76,9 @@ type Pack struct {
 // tables in schema.yaml, tools in tools/*.py, measures and extractors in measures/*.py, texts of
 // tools in tools.yaml, and the manifest in pack.yaml.
 //
-// It collects the mistakes of all files up to a limit. The error is then of type Errors, and there
-// is no other result. Scenarios may share rows of their starting tables, so rows must not be
-// changed in place. Load has no state and is safe for concurrent use.
+// It collects the mistakes of all files up to a limit. The error is then of type document.Errors,
+// and there is no other result. Scenarios may share rows of their starting tables, so rows must not
+// be changed in place. Load has no state and is safe for concurrent use.
 func Load(fsys fs.FS, opts Options) (*Pack, error) {
 	return load(fsys, opts, defaultLimits())
 }
