@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/testing/protocmp"
 
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/scenario"
 )
 
@@ -65,5 +66,16 @@ func TestShortCallErrors(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v, want %s", c.name, err, c.want)
 		}
+	}
+}
+
+// TestScriptOfOneText compares a script of one text with a list.
+func TestScriptOfOneText(t *testing.T) {
+	t.Parallel()
+	load := func(script string) []*worldv1.ScriptTurn {
+		return loadOne(t, edit(t, testScenario, "  says: Wifi off!\n", "  says: Wifi off!\n  script: "+script+"\n")).GetSetup().GetUserScript()
+	}
+	if diff := cmp.Diff(load("[{say: Please.}]"), load("Please."), protocmp.Transform()); diff != "" {
+		t.Errorf("script (-list +text):\n%s", diff)
 	}
 }

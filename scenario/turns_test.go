@@ -1,4 +1,4 @@
-package pack
+package scenario
 
 import (
 	"strings"
@@ -8,7 +8,6 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
-	"github.com/toolsandbox/toolsandbox/scenario"
 )
 
 func TestTurns(t *testing.T) {
@@ -42,7 +41,7 @@ func TestTurns(t *testing.T) {
 		"no turn": {"[]", nil},
 	}
 	for name, test := range tests {
-		got, err := scenario.ParseTurns("s.yaml", []byte(test.text))
+		got, err := ParseTurns("s.yaml", []byte(test.text))
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -78,7 +77,7 @@ func TestTurnErrors(t *testing.T) {
 		{"- say: 'x", "s.yaml:1:8: document: not readable as YAML: could not find end character of single-quoted text"},
 	}
 	for _, test := range tests {
-		_, err := scenario.ParseTurns("s.yaml", []byte(test.text))
+		_, err := ParseTurns("s.yaml", []byte(test.text))
 		if err == nil || err.Error() != test.want {
 			t.Errorf("%q:\n got %v\nwant %s", test.text, err, test.want)
 		}
@@ -91,20 +90,9 @@ func FuzzTurns(f *testing.F) {
 	f.Add("[{\"say\": \"x\"}]")
 	f.Add("- say: &a [*a]")
 	f.Fuzz(func(t *testing.T, text string) {
-		turns, err := scenario.ParseTurns("s.yaml", []byte(text))
+		turns, err := ParseTurns("s.yaml", []byte(text))
 		if err != nil && (turns != nil || !strings.HasPrefix(err.Error(), "s.yaml:")) {
 			t.Errorf("%q: got %v, %v, want an error that starts with the place", text, turns, err)
 		}
 	})
-}
-
-// TestScriptOfOneText compares a script of one text with a list.
-func TestScriptOfOneText(t *testing.T) {
-	t.Parallel()
-	load := func(script string) []*worldv1.ScriptTurn {
-		return loadOne(t, edit(t, testScenario, "  says: Wifi off!\n", "  says: Wifi off!\n  script: "+script+"\n")).GetSetup().GetUserScript()
-	}
-	if diff := cmp.Diff(load("[{say: Please.}]"), load("Please."), protocmp.Transform()); diff != "" {
-		t.Errorf("script (-list +text):\n%s", diff)
-	}
 }
