@@ -204,7 +204,7 @@ func TestPythonPageExample(t *testing.T) {
 }
 
 // TestArchitectureTree checks that the tree of docs/architecture.md names every folder of the
-// repository, every package that is shared and every package about runs.
+// repository, every package that is shared, and every package about scenarios or runs.
 func TestArchitectureTree(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile(filepath.Join("..", "docs", "architecture.md"))
@@ -213,7 +213,9 @@ func TestArchitectureTree(t *testing.T) {
 	}
 	_, tree, _ := strings.Cut(string(page), "## Source tree")
 	tree, _, _ = strings.Cut(tree, "\n## ")
-	for dir, row := range map[string]string{"..": "`%s", filepath.Join("..", "internal"): "`%s`", filepath.Join("..", "runs"): "`%s`"} {
+	for dir, row := range map[string]string{
+		"..": "`%s", filepath.Join("..", "internal"): "`%s`", filepath.Join("..", "scenario"): "`%s`", filepath.Join("..", "runs"): "`%s`",
+	} {
 		entries, err := os.ReadDir(dir)
 		if err != nil {
 			t.Fatal(err)

@@ -26,7 +26,7 @@ import (
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
-	"github.com/toolsandbox/toolsandbox/scenario"
+	"github.com/toolsandbox/toolsandbox/scenario/pack"
 	"github.com/toolsandbox/toolsandbox/sdk/go/agent"
 )
 
@@ -61,7 +61,7 @@ func TestLongEvaluatorIsolation(t *testing.T) {
 	dir := t.TempDir()
 	desk, shop := serveDesk(t, r), recordedShop(t)
 	services, spans := recordedCluster(t, r, dir, []string{"--toolhost-tool-server", "desk=grpc://" + desk.address, "--toolhost-tool-server", "shop=" + shop.command})
-	pack := plantedPack(t, desk.pack)
+	planted := plantedPack(t, desk.pack)
 	for _, run := range []struct {
 		agent string
 		args  []string
@@ -71,7 +71,7 @@ func TestLongEvaluatorIsolation(t *testing.T) {
 		{"unhelpful", nil},
 		{"grpc://" + gateway, nil},
 	} {
-		play(t, r, services, append([]string{"--agent", run.agent, "--pack", pack}, run.args...)...)
+		play(t, r, services, append([]string{"--agent", run.agent, "--pack", planted}, run.args...)...)
 	}
 	provoke(t, r, services)
 	describe(t, r, services)
@@ -204,8 +204,8 @@ func plantedPack(t *testing.T, others ...string) string {
 	t.Helper()
 	catalogue := &scenariov1.Catalogue{}
 	nodes, categories := 0, []string{}
-	for _, pack := range slices.Concat(examplePacks, others, []string{filepath.Join("..", "packs", "phone")}) {
-		loaded, err := scenario.LoadPack(os.DirFS(pack), scenario.Options{})
+	for _, dir := range slices.Concat(examplePacks, others, []string{filepath.Join("..", "packs", "phone")}) {
+		loaded, err := pack.Load(os.DirFS(dir), pack.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

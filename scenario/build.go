@@ -28,7 +28,6 @@ const (
 // builder converts one document to a scenario. It records the source of each part.
 type builder struct {
 	*reader
-	*usage
 
 	worlds      map[string]*startWorld
 	recorded    map[string][]*setupv1.RecordedAnswer
@@ -150,7 +149,7 @@ func (b *builder) recordFieldSources(v *document.Value) {
 
 // start returns the starting world of the scenario.
 func (b *builder) start(v *document.Value) *startWorld {
-	start := emptyWorld(b.world())
+	start := emptyWorld(b.schema)
 	if name := v.Get("world"); b.CheckShape(name, document.ShapeText) {
 		if base, ok := b.worlds[name.Text]; ok {
 			start = base.clone()
@@ -163,8 +162,8 @@ func (b *builder) start(v *document.Value) *startWorld {
 	b.clock(v.Get("clock"), start.clock)
 	b.recomputeWorld(start, v.Get("clock"))
 	b.base = start.versions()
-	b.tables(b.usage, v.Get("tables"), start)
-	b.countRows(b.reader, v, start)
+	b.tables(v.Get("tables"), start)
+	b.budget.Count(b.Reader, v, start.rowCount())
 	return start
 }
 
@@ -234,7 +233,7 @@ func (b *builder) recordings(v *document.Value) []*setupv1.RecordedAnswer {
 	for _, item := range b.Items(v) {
 		if item.Shape == document.ShapeMapping && item.Get("file") != nil {
 			out = append(out, b.sharedRecordings(item)...)
-		} else if answer := b.recording(item); answer != nil {
+		} else if answer := readRecording(b.Reader, item); answer != nil {
 			out = append(out, answer)
 		}
 	}
@@ -254,9 +253,9 @@ func (b *builder) sharedRecordings(v *document.Value) []*setupv1.RecordedAnswer 
 	return answers
 }
 
-// recording reads one answer, nil if it is not a mapping.
-func (r *reader) recording(v *document.Value) *setupv1.RecordedAnswer {
-	if r.object(v, form.Recording()) == nil {
+// readRecording reads one answer, nil if it is not a mapping.
+func readRecording(r *document.Reader, v *document.Value) *setupv1.RecordedAnswer {
+	if form.Recording().Read(r, v) == nil {
 		return nil
 	}
 	answer := &setupv1.RecordedAnswer{Url: r.Text(v.Get("url"))}
@@ -288,6 +287,6 @@ func (b *builder) evaluation(v *document.Value, start *startWorld, setup *setupv
 		Milestones: b.graph(b.milestones(v), v.Get("guardrails"), milestonesPath, start),
 		Minefields: b.graph(b.nodeEntries(v.Get("minefields")), v.Get("guardrails"), minefieldsPath, start),
 	}
-	addFinalGuardrails(b.world(), evaluation.GetMilestones(), slices.Concat(setup.GetOracleScript(), setup.GetUserScript(), userToolCalls(setup.GetTools())))
+	addFinalGuardrails(b.schema, evaluation.GetMilestones(), slices.Concat(setup.GetOracleScript(), setup.GetUserScript(), userToolCalls(setup.GetTools())))
 	return evaluation
 }

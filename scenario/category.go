@@ -80,6 +80,11 @@ func augmentationText(a setupv1.Augmentation) string {
 	return strings.TrimPrefix(a.String(), form.AugmentationPrefix)
 }
 
+// IsReservedCategory reports whether a category exists without a pack, so that none can declare it.
+func IsReservedCategory(name string) bool {
+	return name == allCategories || slices.Contains(knownCategories(), name)
+}
+
 // knownCategories returns all categories of canonical scenarios.
 func knownCategories() []string {
 	known := append(form.Categories(), noDistractionTools, allToolsAvailable)

@@ -1,7 +1,6 @@
 package scenario
 
 import (
-	"cmp"
 	"time"
 
 	"github.com/toolsandbox/toolsandbox/internal/expression"
@@ -13,27 +12,23 @@ import (
 
 // reader reads a file of a pack, whose tables and measures it knows.
 type reader struct {
-	document.Reader
+	*document.Reader
 
-	// schema is the schema of the pack's tables; nil means the built-in one.
+	// schema is the schema of the pack's tables.
 	schema *world.Schema
-	// packMeasures are the pack's measures.
-	packMeasures packMeasures
+	// budget bounds the rows of the pack.
+	budget *Budget
 	// times are the expressions of computed numbers.
 	times map[*document.Value]*expression.Time
 }
 
-// newReader returns the reader of a file.
-func newReader(file string, schema *world.Schema) *reader {
-	return &reader{Reader: document.Reader{File: file}, schema: schema, times: map[*document.Value]*expression.Time{}}
+func newReader(r *document.Reader, schema *world.Schema, budget *Budget) *reader {
+	return &reader{Reader: r, schema: schema, budget: budget, times: map[*document.Value]*expression.Time{}}
 }
-
-// world returns the schema of the pack's tables.
-func (r *reader) world() *world.Schema { return cmp.Or(r.schema, world.Builtin()) }
 
 // object checks that a value is a mapping whose fields belong to a form. It returns nil for any
 // other shape.
-func (r *reader) object(v *document.Value, f form.Form) *document.Value { return f.Read(&r.Reader, v) }
+func (r *reader) object(v *document.Value, f form.Form) *document.Value { return f.Read(r.Reader, v) }
 
 // table reads the name of a table.
 func (r *reader) table(v *document.Value) string {
@@ -45,10 +40,10 @@ func (r *reader) table(v *document.Value) string {
 
 // tableName looks up a table and records a mistake at a value if it is unknown.
 func (r *reader) tableName(at *document.Value, text string) string {
-	if table, ok := r.world().Table(world.TableName(text)); ok && world.AuthorName(table.Name) == text {
+	if table, ok := r.schema.Table(world.TableName(text)); ok && world.AuthorName(table.Name) == text {
 		return table.Name
 	}
-	r.Fail(at, "unknown table %q%s", text, document.Hint(text, form.Tables(r.world())))
+	r.Fail(at, "unknown table %q%s", text, document.Hint(text, form.Tables(r.schema)))
 	return ""
 }
 

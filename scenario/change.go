@@ -21,7 +21,7 @@ func (r *reader) expandChange(v *document.Value) {
 			return
 		}
 	}
-	if r.object(written.Value, form.WantedTable(r.world())) == nil || len(written.Value.Fields) != 1 {
+	if r.object(written.Value, form.WantedTable(r.schema)) == nil || len(written.Value.Fields) != 1 {
 		return
 	}
 	table, measure := written.Value.Fields[0], *written.Position

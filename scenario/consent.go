@@ -353,21 +353,20 @@ func (c *checker) confirm(setup *setupv1.Setup) {
 
 // allowCall checks a call of the user that consents.
 func (c *checker) allowCall(path string, call *worldv1.ToolCall, confirm []*setupv1.ConsentTool) {
-	var consent struct {
-		Action    string
-		Arguments map[string]json.RawMessage
-	}
-	if call.GetTool() != AllowTool || len(confirm) == 0 || json.Unmarshal([]byte(call.GetArgumentsJson()), &consent) != nil || consent.Action == "" {
+	consent := callArguments(call).Value()
+	action, _ := consent.Field("action").AsStr()
+	if call.GetTool() != AllowTool || len(confirm) == 0 || action == "" {
 		return // the script's own check says so
 	}
+	arguments, _ := consent.Field("arguments").AsDict()
 	actions := make([]string, len(confirm))
 	for i, entry := range confirm {
 		actions[i] = entry.GetAction()
 	}
-	at := slices.Index(actions, consent.Action)
+	at := slices.Index(actions, action)
 	if at < 0 {
-		c.fail(path, "nothing is called %q%s", consent.Action, document.Hint(consent.Action, actions))
+		c.fail(path, "nothing is called %q%s", action, document.Hint(action, actions))
 		return
 	}
-	c.arguments(path, confirm[at].GetTool(), consent.Arguments, false)
+	c.arguments(path, confirm[at].GetTool(), arguments, false)
 }

@@ -1,7 +1,6 @@
 package scenario
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -173,8 +172,8 @@ func (c *checker) demonstrationCall(path string, call *worldv1.ToolCall, setup *
 		c.fail(path+".tool", "%s", reason)
 		return
 	}
-	var arguments map[string]json.RawMessage
-	if err := json.Unmarshal([]byte(call.GetArgumentsJson()), &arguments); err != nil || arguments == nil {
+	arguments := callArguments(call)
+	if arguments == nil {
 		c.fail(path+".arguments_json", "is no JSON object: %s", document.Truncate(call.GetArgumentsJson()))
 		return
 	}

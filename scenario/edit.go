@@ -15,7 +15,6 @@ import (
 // tableEdit applies the description of a table to the rows of its base, which do not change.
 type tableEdit struct {
 	*reader
-	*usage
 
 	schema   world.Table
 	zone     *time.Location
@@ -158,7 +157,7 @@ func (e *tableEdit) find(where *document.Value) []int {
 		wanted[at] = keyOf(e.cell(where.Fields[i].Value, e.schema.Columns[at].Kind, e.zone))
 	}
 	candidates := e.candidates(wanted)
-	if !e.visitRows(e.reader, where, len(candidates)) {
+	if !e.budget.visit(e.Reader, where, len(candidates)) {
 		return nil
 	}
 	var found []int

@@ -1,11 +1,12 @@
 package scenario
 
 import (
-	"encoding/json"
 	"fmt"
 
+	"github.com/toolsandbox/toolsandbox/internal/evaluation"
 	"github.com/toolsandbox/toolsandbox/internal/measure"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
+	"github.com/toolsandbox/toolsandbox/python"
 	"github.com/toolsandbox/toolsandbox/scenario/document"
 	"github.com/toolsandbox/toolsandbox/scenario/form"
 )
@@ -34,21 +35,18 @@ func (g *graphBuilder) extractor(v *document.Value, path string, c *evaluationv1
 }
 
 // fillsTraces checks that the wanted tools have arguments with the names of the extractor's values.
-func (c *checker) fillsTraces(path string, constraint *evaluationv1.Constraint, extractor *measure.Function) {
-	if constraint.GetFillTo() != toolTraceColumn || extractor == nil {
+func (c *checker) fillsTraces(path string, constraint *evaluation.Constraint) {
+	if constraint.Extractor == nil {
 		return
 	}
-	arguments := map[string]json.RawMessage{}
-	for _, name := range extractor.Names {
-		arguments[name] = json.RawMessage("null")
+	var arguments python.Dict
+	for _, name := range constraint.Extractor.Names {
+		arguments.Set(name, python.None())
 	}
-	for i, row := range constraint.GetTarget() {
-		for j, cell := range row.GetCells() {
-			if cell.GetColumn() != toolTraceColumn {
-				continue
-			}
-			for _, t := range traces(cell.GetValue().GetText()) {
-				c.arguments(fmt.Sprintf("%s.target[%d].cells[%d]", path, i, j), t.Tool, arguments, false)
+	for i, row := range constraint.Target {
+		for j := range row {
+			for _, t := range row[j].Traces {
+				c.arguments(fmt.Sprintf("%s.target[%d].cells[%d]", path, i, j), t.Tool, &arguments, false)
 			}
 		}
 	}

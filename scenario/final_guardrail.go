@@ -77,7 +77,7 @@ func compares(node *evaluationv1.Node, table string) bool {
 // wantsChange reports whether a constraint of a node expects a call that changes a table.
 func wantsChange(node *evaluationv1.Node, table string) bool {
 	return slices.ContainsFunc(node.GetConstraints(), func(c *evaluationv1.Constraint) bool {
-		return slices.ContainsFunc(WantedCalls(c), func(call WantedCall) bool { return changedTable(call.Tool) == table })
+		return slices.ContainsFunc(evaluation.WantedTraces(c), func(call evaluation.Trace) bool { return changedTable(call.Tool) == table })
 	})
 }
 

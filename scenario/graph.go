@@ -104,7 +104,7 @@ func (g *graphBuilder) guardrails(v *document.Value, node *evaluationv1.Node) {
 // unguardEvents excludes the table of events, which the environment changes itself, unless the
 // author lists it.
 func (g *graphBuilder) unguardEvents(node *evaluationv1.Node) {
-	if g.world().HasEvents() && isGuardable(node, world.Event) && !node.GetRestrictGuardrails() {
+	if g.schema.HasEvents() && isGuardable(node, world.Event) && !node.GetRestrictGuardrails() {
 		node.UnguardedTables = append(node.UnguardedTables, world.Event)
 	}
 }
@@ -323,7 +323,7 @@ func (g *graphBuilder) target(v *document.Value, table string, path string) []*e
 
 // targetCell reads an expected cell. Validate checks the column.
 func (g *graphBuilder) targetCell(f document.Field, table string) *worldv1.Value {
-	schema, _ := g.world().Table(table)
+	schema, _ := g.schema.Table(table)
 	at := schema.Column(f.Key)
 	switch {
 	case f.Key == "tool_trace" && (f.Value.Shape == document.ShapeMapping || f.Value.Shape == document.ShapeList):

@@ -6,71 +6,54 @@ import (
 	"github.com/toolsandbox/toolsandbox/scenario/document"
 )
 
-// limits bound the memory and time for reading a pack.
-type limits struct {
-	// fileBytes and catalogueBytes are the maximum sizes of a YAML file and of a file in canonical
-	// form. packBytes is that of all files together.
-	fileBytes, catalogueBytes, packBytes int64
-	// entries is the maximum number of files and folders in a folder or archive.
-	entries int
-	// scenarios is the maximum number of scenarios.
-	scenarios int
-	// rows is the maximum number of rows in the starting tables of all scenarios and worlds.
-	rows int
-	// rowVisits is the maximum number of rows that changes, removals and row names search.
-	rowVisits int
-	// mistakes is the maximum number of reported mistakes.
-	mistakes int
+// Budget bounds the memory and time for building a pack's worlds and scenarios. Reading stops when
+// the pack exceeds this or another limit.
+type Budget struct {
+	// Rows is the maximum number of rows in the starting tables of all scenarios and worlds.
+	Rows int
+	// Visits is the maximum number of rows that changes, removals and row names search.
+	Visits int
+
+	rows, visits int
+	stopped      bool
 }
 
-func defaultLimits() limits {
-	return limits{
-		fileBytes: document.MaxFile, catalogueBytes: maxCatalogue, packBytes: 48 << 20, entries: 100_000, scenarios: 50_000,
-		rows: 500_000, rowVisits: 20_000_000, mistakes: document.MaxMistakes,
-	}
-}
+// Part returns an unused budget with the same limits for a part of the pack that is built
+// concurrently. See Add.
+func (b *Budget) Part() *Budget { return &Budget{Rows: b.Rows, Visits: b.Visits} }
 
-const (
-	// maxCatalogue is the maximum size of a file in canonical form, and of a compressed archive, in
-	// bytes.
-	maxCatalogue = 32 << 20
-)
+// Stopped reports whether reading stops.
+func (b *Budget) Stopped() bool { return b.stopped }
 
-// usage counts what was read of a pack against its limits.
-type usage struct {
-	limits
-	usedBytes               int64
-	usedRows, usedRowVisits int
-	// stopped reports that the pack exceeded a limit. The error was reported, and reading stops.
-	stopped bool
-}
+// Stop stops reading.
+func (b *Budget) Stop() { b.stopped = true }
 
-// exceed records once that the pack exceeded a limit.
-func (u *usage) exceed(r *reader, at *document.Value, format string, args ...any) {
-	if !u.stopped {
+// Exceed records once that the pack exceeded a limit, and stops reading.
+func (b *Budget) Exceed(r *document.Reader, at *document.Value, format string, args ...any) {
+	if !b.stopped {
 		r.Fail(at, "%s; nothing after it is read", fmt.Sprintf(format, args...))
 	}
-	u.stopped = true
+	b.stopped = true
 }
 
-// countRows counts the rows of a world's tables.
-func (u *usage) countRows(r *reader, at *document.Value, w *startWorld) {
-	for _, table := range w.tables {
-		u.usedRows += len(table.GetRows())
-	}
-	u.checkRows(r, at)
-}
-
-func (u *usage) checkRows(r *reader, at *document.Value) {
-	if u.usedRows > u.rows {
-		u.exceed(r, at, "with this one, the worlds and scenarios of the pack start with more than %d rows", u.rows)
+// Count counts rows of starting tables.
+func (b *Budget) Count(r *document.Reader, at *document.Value, rows int) {
+	if b.rows += rows; b.rows > b.Rows {
+		b.Exceed(r, at, "with this one, the worlds and scenarios of the pack start with more than %d rows", b.Rows)
 	}
 }
 
-// visitRows counts searched rows. It returns false after the limit.
-func (u *usage) visitRows(r *reader, at *document.Value, rows int) bool {
-	if u.usedRowVisits += rows; u.usedRowVisits > u.rowVisits {
-		u.exceed(r, at, "with this one, changes, removals and names look at more than %d rows", u.rowVisits)
+// visit counts searched rows. It returns false after the limit.
+func (b *Budget) visit(r *document.Reader, at *document.Value, rows int) bool {
+	if b.visits += rows; b.visits > b.Visits {
+		b.Exceed(r, at, "with this one, changes, removals and names look at more than %d rows", b.Visits)
 	}
-	return !u.stopped
+	return !b.stopped
+}
+
+// Add adds what a part used.
+func (b *Budget) Add(r *document.Reader, at *document.Value, part *Budget) {
+	b.stopped = b.stopped || part.stopped
+	b.Count(r, at, part.rows)
+	b.visit(r, at, part.visits)
 }

@@ -56,20 +56,6 @@ func sameMeasures(a, b []*evaluationv1.MeasureModule) bool {
 	return slices.EqualFunc(a, b, func(a, b *evaluationv1.MeasureModule) bool { return a == b || proto.Equal(a, b) })
 }
 
-// loadMeasures reads the pack's measures and extractors.
-func (l *loader) loadMeasures() {
-	l.sources(measureFolder, func(r *reader, name, source string) {
-		if source == "" {
-			r.Fail(document.Top(), "is empty, expected a function of wanted and found")
-			return
-		}
-		l.measures = append(l.measures, &evaluationv1.MeasureModule{Name: name, Source: source})
-	})
-	var mistakes document.Errors
-	l.opts, mistakes = l.opts.withMeasures(l.measures)
-	l.mistakes = append(l.mistakes, mistakes...)
-}
-
 // measures reads the pack's measures and extractors unless they are known.
 func (c *checker) measures(modules []*evaluationv1.MeasureModule) {
 	var mistakes document.Errors

@@ -16,7 +16,6 @@ const rowNamePrefix = "$"
 // rowNames finds rows by content: a contact by its name, a message or reminder by its content.
 type rowNames struct {
 	*reader
-	*usage
 
 	// rows are the rows of each table, given the rows being added.
 	rows  map[string][]*worldv1.Row
@@ -29,12 +28,12 @@ type namedRow struct{ name, id string }
 
 // names returns the rows of a world by name, with the changes that tables describe. tables may be
 // nil.
-func (r *reader) names(u *usage, w *startWorld, tables *document.Value) *rowNames {
+func (r *reader) names(w *startWorld, tables *document.Value) *rowNames {
 	n := &rowNames{
-		reader: r, usage: u, rows: map[string][]*worldv1.Row{}, given: map[string][]namedRow{},
+		reader: r, rows: map[string][]*worldv1.Row{}, given: map[string][]namedRow{},
 		found: map[string][]namedRow{},
 	}
-	for _, schema := range r.world().StoredTables() {
+	for _, schema := range r.schema.StoredTables() {
 		n.rows[schema.Name] = w.tables[schema.Name].GetRows()
 		if tables == nil || tables.Shape != document.ShapeMapping {
 			continue
@@ -57,7 +56,7 @@ func (r *reader) names(u *usage, w *startWorld, tables *document.Value) *rowName
 
 // resolveNames replaces row names by ids in a scenario, except in its tables.
 func (b *builder) resolveNames(v *document.Value, start *startWorld) {
-	names := b.names(b.usage, start, nil)
+	names := b.names(start, nil)
 	for _, field := range rolloutParts(v) {
 		names.resolve(field)
 	}
@@ -108,7 +107,7 @@ func rowName(about string) string {
 // idTable returns the table whose ids a column or argument contains, e.g. contacts for
 // sender_person_id.
 func (r *reader) idTable(name string) (world.Table, bool) {
-	for _, schema := range r.world().StoredTables() {
+	for _, schema := range r.schema.StoredTables() {
 		if id := schema.Columns[0].Name; name == id || strings.HasSuffix(name, "_"+id) {
 			return schema, true
 		}
@@ -118,7 +117,7 @@ func (r *reader) idTable(name string) (world.Table, bool) {
 
 // resolve replaces names by ids in all id fields of a value.
 func (n *rowNames) resolve(v *document.Value) {
-	if v == nil || n.stopped {
+	if v == nil || n.budget.Stopped() {
 		return
 	}
 	for _, item := range v.List {
@@ -149,7 +148,7 @@ func (n *rowNames) resolveName(v *document.Value, schema world.Table, name strin
 	}
 	table := world.AuthorName(schema.Name)
 	switch {
-	case n.stopped:
+	case n.budget.Stopped():
 	case len(ids) == 1:
 		v.Text = ids[0]
 		return
@@ -179,7 +178,7 @@ func idsOf(rows []namedRow, matches func(namedRow) bool) []string {
 // search returns the rows of a table with their names. at is the searching value.
 func (n *rowNames) search(at *document.Value, schema world.Table) []namedRow {
 	found, searched := n.found[schema.Name]
-	if !n.visitRows(n.reader, at, len(n.rows[schema.Name])+len(n.given[schema.Name])) || searched {
+	if !n.budget.visit(n.Reader, at, len(n.rows[schema.Name])+len(n.given[schema.Name])) || searched {
 		return found
 	}
 	about := schema.Column(nameColumn(schema))

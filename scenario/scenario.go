@@ -1,19 +1,14 @@
-// Package scenario reads and checks the YAML files in which authors describe scenarios: a task, its
-// world and its scoring. docs/scenarios.md describes the format.
+// Package scenario builds and checks scenarios: a task, its world and its scoring. Shared builds
+// those that authors describe in YAML; Validate checks one from any source.
 package scenario
 
 import (
-	"fmt"
-	"path"
 	"sync"
 	"time"
 
 	"github.com/toolsandbox/toolsandbox/internal/phone"
-	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
-	toolsv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/tools/v1"
-	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/scenario/document"
 )
 
@@ -24,6 +19,11 @@ type Options struct {
 	Known func(tool string) bool
 	// Tools are names to suggest in a message about an unknown tool. It may be empty.
 	Tools []string
+
+	// Categories are the pack's own categories.
+	Categories []string
+	// Backends are the backends of known tools, except the default one.
+	Backends []string
 
 	// ConsentTools are built-in tools that need the user's consent if a scenario requests it.
 	ConsentTools []*setupv1.ConsentTool
@@ -37,16 +37,7 @@ type Options struct {
 	// returns the files' tools that always need the user's consent. Errors are mistakes in the files.
 	// Nil accepts every file.
 	Compile func(setup *setupv1.Setup) ([]*toolhostv1.ToolInfo, []*setupv1.ConsentTool, document.Errors)
-	// ListTools requests the tools of a pack's tool server. Nil disables requests, so packs need files
-	// with the lists.
-	ListTools func(server Server) ([]*toolsv1.Tool, error)
-	// RefreshTools requests the tools even if the pack contains the list.
-	RefreshTools bool
-	// Backend is the preferred backend of tools with several. Empty means DefaultBackend.
-	Backend string
 
-	// categories are the pack's categories.
-	categories []string
 	// modules and servers are those whose tools are known. standalone is that of their pack, and
 	// backend the preferred backend.
 	modules    []*setupv1.ToolModule
@@ -55,8 +46,6 @@ type Options struct {
 	backend    string
 	// moduleConsentTools are the modules' tools that need consent.
 	moduleConsentTools []*setupv1.ConsentTool
-	// backends are the backends of known tools, without DefaultBackend.
-	backends []string
 	// packMeasures are the pack's measures.
 	packMeasures packMeasures
 	// shapes describes tools. Calls of other tools are not checked.
@@ -66,9 +55,6 @@ type Options struct {
 	// phones caches valid phone numbers.
 	phones *sync.Map
 }
-
-// DefaultBackend is the default backend of tools. The name is the original's.
-const DefaultBackend = "DEFAULT"
 
 // zone reports whether a time zone exists.
 func (o Options) zone(name string) bool {
@@ -100,42 +86,3 @@ func (o Options) phone(number string) bool {
 
 // isKnownTool reports whether a tool name is accepted.
 func (o Options) isKnownTool(tool string) bool { return o.Known == nil || o.Known(tool) }
-
-// Loaded is a scenario with its position.
-type Loaded struct {
-	// Scenario is the canonical form, which Validate accepts.
-	Scenario *scenariov1.Scenario
-	// Position is the position of its first field.
-	Position document.Position
-	// World is the name of the starting world, empty without one.
-	World string
-	// Base holds that world's tables at the scenario's time, without the scenario's changes. It is nil
-	// for a scenario in canonical form.
-	Base []*worldv1.Table
-}
-
-// name returns the scenario's name.
-func (l *Loaded) name() string { return l.Scenario.GetSetup().GetName() }
-
-// duplicates reports names of several scenarios. loaded is sorted by name.
-func duplicates(loaded []Loaded) document.Errors {
-	var mistakes document.Errors
-	for i := 1; i < len(loaded); i++ {
-		name := loaded[i].name()
-		if name == "" || name != loaded[i-1].name() {
-			continue
-		}
-		at, first := loaded[i].Position, loaded[i-1].Position
-		mistakes = append(mistakes, &document.Error{
-			File: at.File, Line: at.Line, Column: at.Column, Field: name,
-			Reason: fmt.Sprintf("another scenario is called %q too, at %s:%d:%d; names must be unique", name, first.File, first.Line, first.Column),
-		})
-	}
-	return mistakes
-}
-
-// worldName returns the name of the world in a file of the worlds folder.
-func worldName(file string) string {
-	base := path.Base(file)
-	return base[:len(base)-len(path.Ext(base))]
-}

@@ -1,22 +1,24 @@
 package scenario
 
 import (
-	"encoding/json"
+	"cmp"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/toolsandbox/toolsandbox/internal/evaluation"
 	"github.com/toolsandbox/toolsandbox/internal/parameter"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/python"
 	"github.com/toolsandbox/toolsandbox/scenario/document"
+	"github.com/toolsandbox/toolsandbox/scenario/form"
 )
 
 // toolShape describes a tool for checks.
@@ -33,7 +35,7 @@ func OptionsFor(tools []*toolhostv1.ToolInfo) (Options, error) { return Options{
 // withTools returns options with these tools only.
 func (o Options) withTools(tools []*toolhostv1.ToolInfo) (Options, error) {
 	shapes := make(map[string]*toolShape, len(tools))
-	o.Tools, o.backends = nil, nil
+	o.Tools, o.Backends = nil, nil
 	for _, info := range tools {
 		name := info.GetTool().GetName()
 		parameters, err := parameter.Read(info.GetTool().GetParametersJson())
@@ -46,8 +48,8 @@ func (o Options) withTools(tools []*toolhostv1.ToolInfo) (Options, error) {
 		}
 		slices.Sort(shape.names)
 		shapes[name] = shape
-		if backend := info.GetBackend(); backend != "" && !slices.Contains(o.backends, backend) {
-			o.backends = append(o.backends, backend)
+		if backend := info.GetBackend(); backend != "" && !slices.Contains(o.Backends, backend) {
+			o.Backends = append(o.Backends, backend)
 		}
 		o.Tools = append(o.Tools, name)
 	}
@@ -69,7 +71,7 @@ func (o Options) withSetup(setup *setupv1.Setup) (Options, document.Errors) {
 	}
 	opts, err := o.withTools(tools)
 	if err != nil {
-		return o, document.Errors{{File: toolFolder, Line: 1, Column: 1, Reason: err.Error()}}
+		return o, document.Errors{{File: form.ToolFolder, Line: 1, Column: 1, Reason: err.Error()}}
 	}
 	opts.modules, opts.servers, opts.standalone, opts.backend, opts.moduleConsentTools = modules, setup.GetToolServers(), standalone, backend, confirm
 	return opts, nil
@@ -82,28 +84,39 @@ func isStandalone(declared []*worldv1.TableSchema) bool {
 
 // arguments checks the arguments of a call, or with whole unset the minimum arguments of a wanted
 // call. It checks only described tools.
-func (c *checker) arguments(path, tool string, arguments map[string]json.RawMessage, whole bool) {
+func (c *checker) arguments(path, tool string, arguments *python.Dict, whole bool) {
 	shape := c.opts.shapes[tool]
 	if shape == nil {
 		return
 	}
-	for _, name := range slices.Sorted(maps.Keys(arguments)) {
-		raw := arguments[name]
+	items := slices.SortedFunc(slices.Values(arguments.Items()), func(a, b python.Item) int { return cmp.Compare(a.Key, b.Key) })
+	for _, item := range items {
+		name := item.Key
 		at := slices.IndexFunc(shape.parameters, func(p parameter.Parameter) bool { return p.Name == name })
 		switch {
 		case at < 0 && len(shape.names) == 0:
 			c.fail(path, "%s takes no arguments, so none is called %q", tool, name)
 		case at < 0:
 			c.fail(path, "%s has no argument %q%s", tool, name, document.Hint(name, shape.names))
-		case shape.parameters[at].Type != "" && !fitsType(raw, shape.parameters[at].Type):
-			c.fail(path, "argument %s of %s is %s, expected %s", name, tool, document.Truncate(string(raw)), article(shape.parameters[at].Type))
+		case shape.parameters[at].Type != "" && !fitsType(item.Value, shape.parameters[at].Type):
+			c.fail(path, "argument %s of %s is %s, expected %s", name, tool, document.Truncate(python.JSON(item.Value)), article(shape.parameters[at].Type))
 		}
 	}
 	for _, p := range shape.parameters {
-		if _, ok := arguments[p.Name]; whole && p.Required && !ok {
+		if _, ok := arguments.Get(p.Name); whole && p.Required && !ok {
 			c.fail(path, "%s needs the argument %q", tool, p.Name)
 		}
 	}
+}
+
+// callArguments returns the arguments of a call, nil if they are no JSON object.
+func callArguments(call *worldv1.ToolCall) *python.Dict {
+	arguments, err := python.ParseJSON(call.GetArgumentsJson())
+	if err != nil {
+		return nil
+	}
+	dict, _ := arguments.AsDict()
+	return dict
 }
 
 // descriptions checks replacements for texts of tools.
@@ -136,24 +149,23 @@ func article(kind string) string {
 	return "a " + kind
 }
 
-// fitsType reports whether a JSON value has a JSON Schema type. Null has every type.
-func fitsType(raw json.RawMessage, kind string) bool {
-	var v any
-	if err := json.Unmarshal(raw, &v); err != nil {
-		return false
-	}
-	switch v := v.(type) {
-	case nil:
+// fitsType reports whether a value has a JSON Schema type. None has every type.
+func fitsType(v python.Value, kind string) bool {
+	switch v.Kind() {
+	case python.KindNone:
 		return true
-	case string:
+	case python.KindStr:
 		return kind == "string"
-	case bool:
+	case python.KindBool:
 		return kind == "boolean"
-	case float64:
-		return kind == "number" || kind == "integer" && v == math.Trunc(v)
-	case []any:
+	case python.KindInt:
+		return kind == "number" || kind == "integer"
+	case python.KindFloat:
+		f, _ := v.AsFloat()
+		return kind == "number" || kind == "integer" && f == math.Trunc(f)
+	case python.KindList:
 		return kind == "array"
-	case map[string]any:
+	case python.KindDict:
 		return kind == "object"
 	default:
 		return false
@@ -162,21 +174,17 @@ func fitsType(raw json.RawMessage, kind string) bool {
 
 // reachable checks that the tools can reach a node: a milestone with the scenario's tools, a
 // minefield with the tools of any variant.
-func (c *checker) reachable(path string, tools *setupv1.ToolSelection, constraint *evaluationv1.Constraint) {
+func (c *checker) reachable(path string, tools *setupv1.ToolSelection, constraint *evaluationv1.Constraint, compiled *evaluation.Constraint) {
 	refuse := whyDenied
 	if strings.HasPrefix(path, milestonesPath) {
 		refuse = disallowedReason
 	}
-	for i, row := range constraint.GetTarget() {
-		for j, cell := range row.GetCells() {
-			at := fmt.Sprintf("%s.target[%d].cells[%d]", path, i, j)
-			switch cell.GetColumn() {
-			case "tool_trace":
-				c.callable(at, tools, cell.GetValue().GetText(), refuse)
-			case "content":
-				if cell.GetValue().GetKind() != nil && strings.TrimSpace(cell.GetValue().GetText()) == "" {
-					c.fail(at, "wants an empty text, which nobody says")
-				}
+	for i, row := range compiled.Target {
+		for j := range row {
+			at, source := fmt.Sprintf("%s.target[%d].cells[%d]", path, i, j), constraint.GetTarget()[i].GetCells()[j]
+			c.callable(at, tools, row[j].Traces, refuse)
+			if source.GetColumn() == "content" && source.GetValue().GetKind() != nil && strings.TrimSpace(source.GetValue().GetText()) == "" {
+				c.fail(at, "wants an empty text, which nobody says")
 			}
 		}
 	}
@@ -190,11 +198,11 @@ func (c *checker) reachable(path string, tools *setupv1.ToolSelection, constrain
 }
 
 // callable checks that the agent can make one of the wanted calls.
-func (c *checker) callable(path string, tools *setupv1.ToolSelection, text string, refuse func(*setupv1.ToolSelection, string) string) {
+func (c *checker) callable(path string, tools *setupv1.ToolSelection, wanted []evaluation.Trace, refuse func(*setupv1.ToolSelection, string) string) {
 	var reason string
-	for _, t := range traces(text) {
-		if t.Tool == "" || t.Arguments == nil || !c.opts.isKnownTool(t.Tool) {
-			return // trace records the mistake
+	for _, t := range wanted {
+		if t.Arguments == nil || !c.opts.isKnownTool(t.Tool) {
+			return // another check records the mistake
 		}
 		if reason = refuse(tools, t.Tool); reason == "" {
 			return

@@ -7,15 +7,16 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/toolsandbox/toolsandbox/internal/world"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/scenario/document"
 	"github.com/toolsandbox/toolsandbox/scenario/form"
 )
 
 // ParseTurns reads a file with a list of turns, as in a scenario's script. Calls without an id keep
-// none. It does not check tools and arguments. The error is of type Errors.
+// none. It does not check tools and arguments. The error is of type document.Errors.
 func ParseTurns(name string, data []byte) ([]*worldv1.ScriptTurn, error) {
-	b := &builder{reader: newReader(name, nil), sources: map[string]*document.Value{}}
+	b := &builder{reader: newReader(&document.Reader{File: name}, world.Builtin(), nil), sources: map[string]*document.Value{}}
 	docs := b.Documents(data)
 	if len(docs) != 1 && len(b.Errors) == 0 {
 		b.Fail(document.Top(), "expected one list of turns")

@@ -96,14 +96,3 @@ func FuzzTurns(f *testing.F) {
 		}
 	})
 }
-
-// TestScriptOfOneText compares a script of one text with a list.
-func TestScriptOfOneText(t *testing.T) {
-	t.Parallel()
-	load := func(script string) []*worldv1.ScriptTurn {
-		return loadOne(t, edit(t, testScenario, "  says: Wifi off!\n", "  says: Wifi off!\n  script: "+script+"\n")).GetSetup().GetUserScript()
-	}
-	if diff := cmp.Diff(load("[{say: Please.}]"), load("Please."), protocmp.Transform()); diff != "" {
-		t.Errorf("script (-list +text):\n%s", diff)
-	}
-}

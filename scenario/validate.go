@@ -1,7 +1,6 @@
 package scenario
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -142,7 +141,7 @@ func whyDenied(tools *setupv1.ToolSelection, tool string) string {
 }
 
 func (c *checker) categories(categories []string) {
-	known := append(knownCategories(), c.opts.categories...)
+	known := append(knownCategories(), c.opts.Categories...)
 	if len(categories) == 0 {
 		c.fail("setup.categories", "is empty, expected at least one category")
 	}
@@ -297,8 +296,8 @@ func (c *checker) script(path string, turns []*worldv1.ScriptTurn, refuse func(t
 				c.fail(where+".id", "call id %q is used twice in this script", call.GetId())
 			}
 			ids[call.GetId()] = true
-			var arguments map[string]json.RawMessage
-			if err := json.Unmarshal([]byte(call.GetArgumentsJson()), &arguments); err != nil || arguments == nil {
+			arguments := callArguments(call)
+			if arguments == nil {
 				c.fail(where+".arguments_json", "is no JSON object: %s", document.Truncate(call.GetArgumentsJson()))
 				continue
 			}

@@ -55,6 +55,15 @@ func (w *startWorld) versions() []*worldv1.Table {
 	return out
 }
 
+// rowCount returns the number of rows in all tables.
+func (w *startWorld) rowCount() int {
+	count := 0
+	for _, table := range w.tables {
+		count += len(table.GetRows())
+	}
+	return count
+}
+
 // zone returns the world's time zone, UTC by default.
 func (w *startWorld) zone() *time.Location {
 	zone, err := time.LoadLocation(w.clock.GetTimeZone())
@@ -66,7 +75,7 @@ func (w *startWorld) zone() *time.Location {
 
 // worldReader builds worlds, each after its base.
 type worldReader struct {
-	*usage
+	budget *Budget
 
 	// files are the contents of worlds. Parsed documents would need a multiple of the memory.
 	files    map[string][]byte
@@ -75,22 +84,24 @@ type worldReader struct {
 	building []string
 }
 
-// loadWorlds reads worlds/*.yaml.
-func (l *loader) loadWorlds() {
-	w := &worldReader{usage: l.usage, files: map[string][]byte{}, readers: map[string]*reader{}, built: map[string]*startWorld{}}
-	names, mistakes := l.list(worldFolder, ".yaml")
-	for _, file := range names {
-		r := newReader(file, l.schema)
-		w.readers[worldName(file)] = r
-		if data, ok := l.read(r); ok {
-			w.files[worldName(file)] = data
-		}
+// WorldFile is a file with a world. Its reader has a mistake if it cannot be read.
+type WorldFile struct {
+	*document.Reader
+	Data []byte
+}
+
+// ReadWorlds builds the worlds of a pack, and records mistakes with the files' readers. Scenarios
+// name a world by the base name of its file.
+func (s *Shared) ReadWorlds(files []WorldFile, budget *Budget) {
+	w := &worldReader{budget: budget, files: map[string][]byte{}, readers: map[string]*reader{}, built: map[string]*startWorld{}}
+	for _, file := range files {
+		name := baseName(file.File)
+		w.files[name], w.readers[name] = file.Data, newReader(file.Reader, s.Schema, budget)
 	}
-	for _, file := range names {
-		w.build(worldName(file))
-		mistakes = append(mistakes, w.readers[worldName(file)].Errors...)
+	for _, file := range files {
+		w.build(baseName(file.File))
 	}
-	l.worlds, l.mistakes = w.built, append(l.mistakes, mistakes...)
+	s.worlds = w.built
 }
 
 // build returns a world by name, which must have a file.
@@ -99,7 +110,7 @@ func (w *worldReader) build(name string) *startWorld {
 		return built
 	}
 	r := w.readers[name]
-	out := emptyWorld(r.world())
+	out := emptyWorld(r.schema)
 	w.building = append(w.building, name)
 	if doc := r.object(w.document(name), form.World()); doc != nil {
 		if base := doc.Get("extends"); r.CheckShape(base, document.ShapeText) {
@@ -108,8 +119,8 @@ func (w *worldReader) build(name string) *startWorld {
 		r.Text(doc.Get("notes"))
 		r.clock(doc.Get("clock"), out.clock)
 		r.recomputeWorld(out, doc.Get("clock"))
-		r.tables(w.usage, doc.Get("tables"), out)
-		w.countRows(r, doc, out)
+		r.tables(doc.Get("tables"), out)
+		w.budget.Count(r.Reader, doc, out.rowCount())
 	}
 	w.building = w.building[:len(w.building)-1]
 	out.broken = out.broken || len(r.Errors) > 0
@@ -120,11 +131,11 @@ func (w *worldReader) build(name string) *startWorld {
 // document returns the document of a world's file, nil after a mistake or after the pack has
 // exceeded a limit.
 func (w *worldReader) document(name string) *document.Value {
-	data, ok := w.files[name]
-	if !ok || w.stopped {
+	r := w.readers[name]
+	if len(r.Errors) > 0 || w.budget.Stopped() {
 		return nil
 	}
-	return w.readers[name].Only(data, "world")
+	return r.Only(w.files[name], "world")
 }
 
 // extend returns a copy of a world's base.
@@ -137,7 +148,7 @@ func (w *worldReader) extend(r *reader, base *document.Value) *startWorld {
 	default:
 		return w.build(base.Text).clone()
 	}
-	return emptyWorld(r.world())
+	return emptyWorld(r.schema)
 }
 
 // clock reads the fields of a clock, which override existing ones.
@@ -166,16 +177,16 @@ func (r *reader) clock(v *document.Value, into *setupv1.Clock) {
 
 // tables reads tables, which override existing ones: a list of rows replaces a table, a mapping
 // changes it.
-func (r *reader) tables(u *usage, v *document.Value, into *startWorld) {
+func (r *reader) tables(v *document.Value, into *startWorld) {
 	if !r.CheckShape(v, document.ShapeMapping) {
 		return
 	}
 	r.resolve(v, into.clock, false)
-	r.names(u, into, v).resolve(v)
+	r.names(into, v).resolve(v)
 	var edits []*tableEdit
 	for i := range v.Fields {
 		name := r.tableName(v.Fields[i].Position, v.Fields[i].Key)
-		schema, ok := r.world().Table(name)
+		schema, ok := r.schema.Table(name)
 		if !ok {
 			continue
 		}
@@ -184,7 +195,7 @@ func (r *reader) tables(u *usage, v *document.Value, into *startWorld) {
 			continue
 		}
 		edit := &tableEdit{
-			reader: r, usage: u, schema: schema, zone: into.zone(), rows: into.tables[name].GetRows(), relative: into.relative,
+			reader: r, schema: schema, zone: into.zone(), rows: into.tables[name].GetRows(), relative: into.relative,
 		}
 		into.setTable(name, edit.apply(v.Fields[i].Value))
 		edits = append(edits, edit)

@@ -14,6 +14,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/python"
 )
 
 // These are measures.
@@ -355,6 +356,20 @@ func TestCheckSchema(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, CheckSchema(schema, packMeasures(t))); diff != "" {
 		t.Errorf("problems (-want +got):\n%s", diff)
+	}
+}
+
+func TestWantedTraces(t *testing.T) {
+	c := &evaluationv1.Constraint{Target: []*evaluationv1.TargetRow{
+		row("content", "a", "tool_trace", `[{"tool_name": "a", "arguments": {"b": 1}}, {"tool_name": "c"}, {"tool_name": "", "arguments": {}}]`),
+		row("tool_trace", "no JSON"), row("tool_trace", `{"tool_name": "d", "arguments": {}}`),
+	}}
+	var got []string
+	for _, trace := range WantedTraces(c) {
+		got = append(got, trace.Tool+python.JSON(trace.Arguments.Value()))
+	}
+	if diff := cmp.Diff([]string{`a{"b": 1}`, "d{}"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 

@@ -134,27 +134,57 @@ func (k *constraintChecker) template(path, text string) *measure.Template {
 
 // traces parses a tool trace, or a list of accepted ones.
 func (k *constraintChecker) traces(path, text string, tolerances map[string]float64) []Trace {
-	target, err := python.ParseJSON(text)
-	if err != nil {
+	traces, ok := parseTraces(text)
+	if !ok {
 		k.fail(path, "is no tool trace in JSON: %s", truncate(text))
 		return nil
+	}
+	if len(traces) == 0 {
+		k.warn(path, "lists no tool trace")
+	}
+	for i := range traces {
+		if traces[i].Arguments == nil {
+			k.fail(path, "a tool trace needs tool_name and arguments: %s", truncate(text))
+			continue
+		}
+		traces[i].Tolerances = tolerances
+	}
+	return traces
+}
+
+// parseTraces parses a tool trace, or a list of accepted ones. One without a name or arguments is
+// the zero value. ok is false for a text that is no JSON.
+func parseTraces(text string) (traces []Trace, ok bool) {
+	target, err := python.ParseJSON(text)
+	if err != nil {
+		return nil, false
 	}
 	items, isList := target.AsList()
 	if !isList {
 		items = []python.Value{target}
 	}
-	if len(items) == 0 {
-		k.warn(path, "lists no tool trace")
-	}
-	traces := make([]Trace, len(items))
+	traces = make([]Trace, len(items))
 	for i, item := range items {
 		tool, hasTool := item.Field("tool_name").AsStr()
 		arguments, hasArguments := item.Field("arguments").AsDict()
-		if !hasTool || tool == "" || !hasArguments {
-			k.fail(path, "a tool trace needs tool_name and arguments: %s", truncate(text))
-			continue
+		if hasTool && tool != "" && hasArguments {
+			traces[i] = Trace{Tool: tool, Arguments: arguments}
 		}
-		traces[i] = Trace{tool, arguments, tolerances}
 	}
-	return traces
+	return traces, true
+}
+
+// WantedTraces returns the traces that a constraint accepts, without invalid ones and without
+// tolerances.
+func WantedTraces(c *evaluationv1.Constraint) []Trace {
+	var wanted []Trace
+	for _, row := range c.GetTarget() {
+		for _, cell := range row.GetCells() {
+			if cell.GetColumn() == toolTraceColumn {
+				traces, _ := parseTraces(cell.GetValue().GetText())
+				wanted = append(wanted, slices.DeleteFunc(traces, func(t Trace) bool { return t.Arguments == nil })...)
+			}
+		}
+	}
+	return wanted
 }

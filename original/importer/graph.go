@@ -7,7 +7,7 @@ import (
 )
 
 // Evaluation reads the two graphs of a scenario. The guardrails that the original derived are not
-// read: the evaluator derives its own. The error is of type scenario.Errors.
+// read: the evaluator derives its own. The error is of type document.Errors.
 func Evaluation(milestones, minefields []byte) (*evaluationv1.Evaluation, error) {
 	evaluation := &evaluationv1.Evaluation{}
 	var err error

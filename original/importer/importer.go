@@ -36,7 +36,7 @@ type Scenarios struct {
 }
 
 // Read reads the exported scenarios, a JSON object with now (POSIX seconds), timezone and
-// scenarios. file is its name in errors. The error is of type scenario.Errors and lists all
+// scenarios. file is its name in errors. The error is of type document.Errors and lists all
 // mistakes with line, column and path.
 func Read(file string, data []byte) (*Scenarios, error) {
 	r := &reader{file: file, data: data, strict: true}
@@ -164,7 +164,7 @@ func (s *Scenarios) All() []*scenariov1.Scenario {
 func (s *Scenarios) BaseCount() int { return len(s.bases) }
 
 // Check returns why scenarios cannot be played and scored here, e.g. a missing tool. The error is
-// of type scenario.Errors, with the positions of the base scenarios.
+// of type document.Errors, with the positions of the base scenarios.
 func (s *Scenarios) Check(opts scenario.Options) error {
 	r := &reader{file: s.file, data: s.data}
 	for _, found := range s.scenarios {

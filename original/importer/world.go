@@ -9,7 +9,7 @@ import (
 )
 
 // Messages reads a list of SANDBOX rows, in which omitted fields are null, and checks
-// that their indices go on from first. The error is of type scenario.Errors.
+// that their indices go on from first. The error is of type document.Errors.
 func Messages(data []byte, first int) ([]*worldv1.Message, error) {
 	r := &reader{file: "messages", data: data}
 	messages := r.messages(r.open(), first)
@@ -17,14 +17,14 @@ func Messages(data []byte, first int) ([]*worldv1.Message, error) {
 }
 
 // Tables reads an object of table → stored versions and returns them by table, then index. The
-// error is of type scenario.Errors.
+// error is of type document.Errors.
 func Tables(data []byte) ([]*worldv1.Table, error) {
 	r := &reader{file: "tables", data: data}
 	tables := r.tables(r.open())
 	return tables, r.err()
 }
 
-// Table reads the rows of one version. The error is of type scenario.Errors.
+// Table reads the rows of one version. The error is of type document.Errors.
 func Table(name string, index int32, data []byte) (*worldv1.Table, error) {
 	r := &reader{file: name, data: data}
 	top := r.open()

@@ -27,6 +27,7 @@ import (
 	pysource "github.com/toolsandbox/toolsandbox/python/source"
 	"github.com/toolsandbox/toolsandbox/scenario"
 	"github.com/toolsandbox/toolsandbox/scenario/document"
+	"github.com/toolsandbox/toolsandbox/scenario/pack"
 	"github.com/toolsandbox/toolsandbox/services/toolhost"
 )
 
@@ -57,7 +58,7 @@ type Selection struct {
 	// Positions is the source position of each loaded scenario, by name.
 	Positions map[string]string
 	// Bases holds each loaded scenario without variants, by name.
-	Bases map[string]scenario.Loaded
+	Bases map[string]pack.Loaded
 	// Servers are the targets of tool servers that replace those of packs, by name.
 	Servers toolhost.ToolServers
 	// RefreshTools lists the tools of tool servers even if the pack contains the list.
@@ -69,7 +70,7 @@ type Selection struct {
 // Pack is a pack with its path, or the name of a built-in one.
 type Pack struct {
 	Path string
-	*scenario.Pack
+	*pack.Pack
 }
 
 // RegisterSourceFlags registers the flags of the sources of scenarios.
@@ -86,7 +87,7 @@ func (c *Selection) RegisterFlags(flags *pflag.FlagSet) {
 	flags.StringSliceVarP(&c.patterns, "scenarios", "s", nil, "`names` of scenarios, with * and ?; arguments add more (default: all)")
 	flags.StringSliceVar(&c.Variants, "variants", []string{PlainVariant}, "variants of the tools: plain, all, or `suffixes` of names such as 3_distraction_tools")
 	flags.StringVar(&c.split, "split", string(euroeval.SplitAll), "`part` of packs of records to play: all, or EuroEval's train, val or test")
-	flags.StringVar(&c.backend, "preferred-tool-backend", scenario.DefaultBackend, "`backend` of tools with several implementations; other tools use their default")
+	flags.StringVar(&c.backend, "preferred-tool-backend", pack.DefaultBackend, "`backend` of tools with several implementations; other tools use their default")
 	flags.BoolVarP(&c.testMode, "test-mode", "t", false, fmt.Sprintf("run only the first %d scenarios", testScenarios))
 }
 
@@ -159,8 +160,8 @@ func (c *Selection) bases(ctx context.Context, warnings io.Writer) ([]*scenariov
 		return nil, err
 	}
 	var all []*scenariov1.Scenario
-	for _, pack := range packs {
-		for _, loaded := range pack.Scenarios {
+	for _, p := range packs {
+		for _, loaded := range p.Scenarios {
 			all = append(all, loaded.Scenario)
 		}
 	}
@@ -215,8 +216,8 @@ func (c *Selection) Packs(ctx context.Context, warnings io.Writer) ([]Pack, erro
 	if err := c.checkSplit(sources); err != nil {
 		return nil, err
 	}
-	opts, err := scenario.OptionsFor(toolhost.Tools())
-	if err != nil {
+	opts := pack.Options{RefreshTools: c.RefreshTools}
+	if opts.Options, err = scenario.OptionsFor(toolhost.Tools()); err != nil {
 		return nil, err
 	}
 	opts.Compile, opts.ConsentTools = compileTools, toolhost.ConsentTools()
@@ -225,10 +226,10 @@ func (c *Selection) Packs(ctx context.Context, warnings io.Writer) ([]Pack, erro
 	}
 	var packs []Pack
 	var mistakes document.Errors
-	c.Positions, c.Bases = make(map[string]string), make(map[string]scenario.Loaded)
+	c.Positions, c.Bases = make(map[string]string), make(map[string]pack.Loaded)
 	for _, from := range sources {
-		opts.ListTools, opts.RefreshTools = c.listTools(ctx, warnings, from.path), c.RefreshTools
-		pack, err := c.load(from, opts)
+		opts.ListTools = c.listTools(ctx, warnings, from.path)
+		p, err := c.load(from, opts)
 		var wrong document.Errors
 		switch {
 		case ctx.Err() != nil:
@@ -239,7 +240,7 @@ func (c *Selection) Packs(ctx context.Context, warnings io.Writer) ([]Pack, erro
 		case err != nil:
 			return nil, fmt.Errorf("load %s: %w", from.path, err)
 		}
-		for _, loaded := range pack.Scenarios {
+		for _, loaded := range p.Scenarios {
 			name, position := loaded.Scenario.GetSetup().GetName(), loaded.Position
 			file := path.Join(from.path, position.File)
 			if other, taken := c.Positions[name]; taken {
@@ -249,8 +250,8 @@ func (c *Selection) Packs(ctx context.Context, warnings io.Writer) ([]Pack, erro
 			c.Bases[name] = loaded
 			c.Positions[name] = fmt.Sprintf("%s:%d:%d", file, position.Line, position.Column)
 		}
-		packs = append(packs, Pack{from.path, pack})
-		for _, server := range pack.Servers {
+		packs = append(packs, Pack{from.path, p})
+		for _, server := range p.Servers {
 			if err := warnState(warnings, from.path, server); err != nil {
 				return nil, err
 			}
@@ -259,7 +260,7 @@ func (c *Selection) Packs(ctx context.Context, warnings io.Writer) ([]Pack, erro
 	if len(mistakes) > 0 {
 		return nil, mistakes
 	}
-	if opts.Backend != scenario.DefaultBackend && !slices.ContainsFunc(packs, func(p Pack) bool { return slices.Contains(p.Backends, opts.Backend) }) {
+	if opts.Backend != pack.DefaultBackend && !slices.ContainsFunc(packs, func(p Pack) bool { return slices.Contains(p.Backends, opts.Backend) }) {
 		return nil, process.UsageErrorf("--preferred-tool-backend: %s given, but no tool in %s has that @backend; expected DEFAULT or a tool's @backend", opts.Backend, c.SourceNames())
 	}
 	c.LoadedPacks = packs
@@ -268,7 +269,7 @@ func (c *Selection) Packs(ctx context.Context, warnings io.Writer) ([]Pack, erro
 
 // preferredBackend returns the preferred backend. It also accepts the original's spelling.
 func (c *Selection) preferredBackend() (string, error) {
-	name := strings.ToUpper(strings.TrimPrefix(cmp.Or(c.backend, scenario.DefaultBackend), "ToolBackend."))
+	name := strings.ToUpper(strings.TrimPrefix(cmp.Or(c.backend, pack.DefaultBackend), "ToolBackend."))
 	if strings.ContainsFunc(name, func(r rune) bool { return r != '_' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') }) {
 		return "", process.UsageErrorf("--preferred-tool-backend: %q given, expected letters, digits and underscores", c.backend)
 	}
@@ -304,7 +305,7 @@ func (c *Selection) Schema() (*world.Schema, []string, error) {
 			standalone = false
 			continue
 		}
-		tables, packCategories, err := scenario.LoadSchema(from.files)
+		tables, packCategories, err := pack.LoadSchema(from.files)
 		if err != nil {
 			return nil, nil, fmt.Errorf("load %s: %w", from.path, err)
 		}

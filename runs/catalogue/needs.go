@@ -8,17 +8,17 @@ import (
 
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
-	"github.com/toolsandbox/toolsandbox/scenario"
 	"github.com/toolsandbox/toolsandbox/scenario/document"
+	"github.com/toolsandbox/toolsandbox/scenario/pack"
 	"github.com/toolsandbox/toolsandbox/services/toolhost"
 )
 
 // CheckNeeds checks that this machine meets the needs of the loaded packs. The error is
-// scenario.Errors.
+// document.Errors.
 func (c *Selection) CheckNeeds() error {
 	var missing document.Errors
-	for _, pack := range c.LoadedPacks {
-		missing = append(missing, unmetNeeds(pack.Needs).WithPrefix(pack.Path)...)
+	for _, p := range c.LoadedPacks {
+		missing = append(missing, unmetNeeds(p.Needs).WithPrefix(p.Path)...)
 	}
 	if len(missing) > 0 {
 		return missing
@@ -27,7 +27,7 @@ func (c *Selection) CheckNeeds() error {
 }
 
 // unmetNeeds returns a mistake for each need that this machine does not meet.
-func unmetNeeds(needs []scenario.Need) document.Errors {
+func unmetNeeds(needs []pack.Need) document.Errors {
 	var missing document.Errors
 	for _, need := range needs {
 		reason := ""

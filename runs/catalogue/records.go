@@ -18,8 +18,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/process"
 	"github.com/toolsandbox/toolsandbox/internal/spelling"
 	"github.com/toolsandbox/toolsandbox/packs"
-	"github.com/toolsandbox/toolsandbox/scenario"
 	"github.com/toolsandbox/toolsandbox/scenario/document"
+	"github.com/toolsandbox/toolsandbox/scenario/pack"
 )
 
 // openSource opens a built-in pack by name, or a pack by path. A JSON Lines file holds records. So
@@ -35,7 +35,7 @@ func openSource(name string) (source, error) {
 		opened = source{path: directory, records: true, file: filepath.Base(name)}
 	}
 	var err error
-	opened.files, err = scenario.OpenPack(directory)
+	opened.files, err = pack.Open(directory)
 	if suggestion := spelling.Nearest(name, packs.Names(), 2); suggestion != "" && errors.Is(err, fs.ErrNotExist) {
 		err = fmt.Errorf("%w; did you mean %q?", err, suggestion)
 	}
@@ -46,7 +46,7 @@ func openSource(name string) (source, error) {
 	return opened, nil
 }
 
-// DataSets loads the records of all sources. The error is scenario.Errors with all mistakes, or
+// DataSets loads the records of all sources. The error is document.Errors with all mistakes, or
 // names a source without records.
 func (c *Selection) DataSets() ([]euroeval.DataSet, error) {
 	sources, err := c.sources()
@@ -80,7 +80,7 @@ func (s source) name() string {
 	return strings.TrimSuffix(path.Base(filepath.ToSlash(path.Join(s.path, s.file))), path.Ext(s.file))
 }
 
-// dataSets loads the records of a source. The error is scenario.Errors or the file system's.
+// dataSets loads the records of a source. The error is document.Errors or the file system's.
 func (s source) dataSets() ([]euroeval.DataSet, error) {
 	sets, err := euroeval.Load(s.files, s.name(), s.file)
 	if faults := euroeval.LineErrors(err); len(faults) > 0 {
@@ -89,16 +89,16 @@ func (s source) dataSets() ([]euroeval.DataSet, error) {
 	return sets, err
 }
 
-// load loads the scenarios of a source. The error is that of scenario.LoadPack.
-func (c *Selection) load(from source, opts scenario.Options) (*scenario.Pack, error) {
+// load loads the scenarios of a source. The error is that of pack.Load.
+func (c *Selection) load(from source, opts pack.Options) (*pack.Pack, error) {
 	if !from.records {
-		return scenario.LoadPack(from.files, opts)
+		return pack.Load(from.files, opts)
 	}
 	sets, err := from.dataSets()
 	if err != nil {
 		return nil, err
 	}
-	pack := &scenario.Pack{Manifest: scenario.Manifest{Name: from.name()}}
+	p := &pack.Pack{Manifest: pack.Manifest{Name: from.name()}}
 	sum := sha256.New()
 	for _, set := range sets {
 		records, places := set.SplitRecords(euroeval.SplitName(c.split))
@@ -116,11 +116,11 @@ func (c *Selection) load(from source, opts scenario.Options) (*scenario.Pack, er
 				return nil, fmt.Errorf("record %s: %w", record.ID, err)
 			}
 			_, _ = sum.Write(wire) // hash.Hash never fails
-			pack.Scenarios = append(pack.Scenarios, scenario.Loaded{Scenario: converted, Position: document.Position{File: record.File, Line: record.Line, Column: 1}})
+			p.Scenarios = append(p.Scenarios, pack.Loaded{Scenario: converted, Position: document.Position{File: record.File, Line: record.Line, Column: 1}})
 		}
 	}
-	pack.Digest = hex.EncodeToString(sum.Sum(nil))
-	return pack, nil
+	p.Digest = hex.EncodeToString(sum.Sum(nil))
+	return p, nil
 }
 
 // convertLineErrors converts errors of records.

@@ -17,7 +17,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/spelling"
 	toolsv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/tools/v1"
 	"github.com/toolsandbox/toolsandbox/runs/report"
-	"github.com/toolsandbox/toolsandbox/scenario"
+	"github.com/toolsandbox/toolsandbox/scenario/pack"
 	"github.com/toolsandbox/toolsandbox/services/toolhost"
 )
 
@@ -29,10 +29,10 @@ const listTimeout = 30 * time.Second
 // overrides take precedence.
 func (c *Selection) ToolServers(overrides toolhost.ToolServers) toolhost.ToolServers {
 	all := make(toolhost.ToolServers)
-	for _, pack := range c.LoadedPacks {
-		for _, server := range pack.Servers {
+	for _, p := range c.LoadedPacks {
+		for _, server := range p.Servers {
 			if _, taken := all[server.Name]; !taken {
-				all[server.Name] = resolveTarget(pack.Path, server, overrides)
+				all[server.Name] = resolveTarget(p.Path, server, overrides)
 			}
 		}
 	}
@@ -47,8 +47,8 @@ func (c *Selection) ToolServers(overrides toolhost.ToolServers) toolhost.ToolSer
 // CheckServers returns an error if c.Servers names a server that no loaded pack has.
 func (c *Selection) CheckServers() error {
 	var known []string
-	for _, pack := range c.LoadedPacks {
-		for _, server := range pack.Servers {
+	for _, p := range c.LoadedPacks {
+		for _, server := range p.Servers {
 			known = append(known, server.Name)
 		}
 	}
@@ -66,7 +66,7 @@ func (c *Selection) CheckServers() error {
 
 // resolveTarget returns the target of a pack's tool server: that of overrides, otherwise the
 // pack's. A command gets only the environment variables that the pack needs.
-func resolveTarget(packPath string, server scenario.Server, overrides toolhost.ToolServers) toolhost.ToolServer {
+func resolveTarget(packPath string, server pack.Server, overrides toolhost.ToolServers) toolhost.ToolServer {
 	target, ok := overrides[server.Name]
 	if !ok {
 		target = toolhost.ToolServer{Address: server.Address, Command: server.Command, Dir: packPath}
@@ -88,7 +88,7 @@ func resolveTarget(packPath string, server scenario.Server, overrides toolhost.T
 
 // warnStart warns that loading a pack starts a program, with the names of its environment
 // variables. The error is that of w.
-func warnStart(w io.Writer, packPath string, server scenario.Server, target toolhost.ToolServer) error {
+func warnStart(w io.Writer, packPath string, server pack.Server, target toolhost.ToolServer) error {
 	with := ""
 	if len(target.Environment) > 0 {
 		with = " with " + strings.Join(target.Environment, ", ")
@@ -98,7 +98,7 @@ func warnStart(w io.Writer, packPath string, server scenario.Server, target tool
 }
 
 // warnState warns about the restrictions of a tool server with state. The error is that of w.
-func warnState(w io.Writer, packPath string, server scenario.Server) error {
+func warnState(w io.Writer, packPath string, server pack.Server) error {
 	if !server.Stateful {
 		return nil
 	}
@@ -108,8 +108,8 @@ func warnState(w io.Writer, packPath string, server scenario.Server) error {
 
 // listTools returns a function that lists the tools of a pack's server. It warns before it starts a
 // program.
-func (c *Selection) listTools(ctx context.Context, warnings io.Writer, packPath string) func(scenario.Server) ([]*toolsv1.Tool, error) {
-	return func(server scenario.Server) ([]*toolsv1.Tool, error) {
+func (c *Selection) listTools(ctx context.Context, warnings io.Writer, packPath string) func(pack.Server) ([]*toolsv1.Tool, error) {
+	return func(server pack.Server) ([]*toolsv1.Tool, error) {
 		target := resolveTarget(packPath, server, c.Servers)
 		if missing := unmetNeeds(server.Environment); len(missing) > 0 && len(target.Command) > 0 {
 			return nil, missing[0]

@@ -10,21 +10,21 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
-	"github.com/toolsandbox/toolsandbox/scenario"
+	"github.com/toolsandbox/toolsandbox/scenario/pack"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
 // TestWrite describes scenarios of a small pack that uses every feature.
 func TestWrite(t *testing.T) {
-	pack, err := scenario.LoadPack(os.DirFS(filepath.Join("testdata", "pack")), scenario.Options{})
+	loaded, err := pack.Load(os.DirFS(filepath.Join("testdata", "pack")), pack.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(pack.Scenarios) != 2 {
-		t.Fatalf("got %d scenarios, want 2", len(pack.Scenarios))
+	if len(loaded.Scenarios) != 2 {
+		t.Fatalf("got %d scenarios, want 2", len(loaded.Scenarios))
 	}
-	for _, l := range pack.Scenarios {
+	for _, l := range loaded.Scenarios {
 		name := l.Scenario.GetSetup().GetName()
 		var text bytes.Buffer
 		if err := Write(&text, Subject{Scenario: l.Scenario, Position: "a.yaml:1:1", World: l.World, Base: l.Base}); err != nil {

@@ -12,7 +12,7 @@ import (
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
-	"github.com/toolsandbox/toolsandbox/scenario"
+	"github.com/toolsandbox/toolsandbox/scenario/pack"
 )
 
 // notStated is the text in place of a missing one.
@@ -80,20 +80,20 @@ type PackScenario struct {
 }
 
 // OfPack describes a pack with its own tools, of which some need the user's consent.
-func OfPack(pack *scenario.Pack, tools []*toolhostv1.ToolInfo, confirm []*setupv1.ConsentTool) *Pack {
+func OfPack(loaded *pack.Pack, tools []*toolhostv1.ToolInfo, confirm []*setupv1.ConsentTool) *Pack {
 	consent := make(map[string]string)
 	for _, entry := range confirm {
 		consent[entry.GetTool()] = entry.GetAction()
 	}
 	out := &Pack{
-		Name: pack.Name, Version: pack.Version, Licence: pack.Licence, Description: pack.Description, Digest: pack.Digest,
-		Standalone: pack.Standalone, BuiltIn: len(pack.Restated) > 0, Needs: []string{}, Tables: []PackTable{}, Tools: []PackTool{}, Scenarios: []PackScenario{},
+		Name: loaded.Name, Version: loaded.Version, Licence: loaded.Licence, Description: loaded.Description, Digest: loaded.Digest,
+		Standalone: loaded.Standalone, BuiltIn: len(loaded.Restated) > 0, Needs: []string{}, Tables: []PackTable{}, Tools: []PackTool{}, Scenarios: []PackScenario{},
 	}
-	for _, need := range pack.Needs {
+	for _, need := range loaded.Needs {
 		out.Needs = append(out.Needs, need.Variable+need.Command) // one of them is empty
 	}
-	schema := world.SchemaOrBuiltin(pack.Tables)
-	for _, declared := range slices.Concat(pack.Restated, pack.Tables) {
+	schema := world.SchemaOrBuiltin(loaded.Tables)
+	for _, declared := range slices.Concat(loaded.Restated, loaded.Tables) {
 		if declared.GetName() != world.Sandbox {
 			table := packTable(declared)
 			table.Extends = !out.BuiltIn && schema.IsBuiltin(declared.GetName())
@@ -102,7 +102,7 @@ func OfPack(pack *scenario.Pack, tools []*toolhostv1.ToolInfo, confirm []*setupv
 	}
 	for _, info := range tools {
 		file, server := "tools/"+info.GetModule()+".py", ""
-		if slices.ContainsFunc(pack.ToolServers, func(s *setupv1.ToolServer) bool { return s.GetName() == info.GetModule() }) {
+		if slices.ContainsFunc(loaded.ToolServers, func(s *setupv1.ToolServer) bool { return s.GetName() == info.GetModule() }) {
 			file, server = "pack.yaml", info.GetModule()
 		}
 		out.Tools = append(out.Tools, PackTool{
@@ -111,10 +111,10 @@ func OfPack(pack *scenario.Pack, tools []*toolhostv1.ToolInfo, confirm []*setupv
 			Description: info.GetTool().GetDescription(), Consent: consent[info.GetTool().GetExecutionName()], Parameters: json.RawMessage(info.GetTool().GetParametersJson()),
 		})
 	}
-	for _, loaded := range pack.Scenarios {
+	for _, one := range loaded.Scenarios {
 		out.Scenarios = append(out.Scenarios, PackScenario{
-			Name: loaded.Scenario.GetSetup().GetName(), File: loaded.Position.File,
-			Categories: append([]string{}, loaded.Scenario.GetSetup().GetCategories()...), Notes: loaded.Scenario.GetNotes(),
+			Name: one.Scenario.GetSetup().GetName(), File: one.Position.File,
+			Categories: append([]string{}, one.Scenario.GetSetup().GetCategories()...), Notes: one.Scenario.GetNotes(),
 		})
 	}
 	return out

@@ -7,7 +7,7 @@ import (
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/runs/describe"
-	"github.com/toolsandbox/toolsandbox/scenario"
+	"github.com/toolsandbox/toolsandbox/scenario/pack"
 )
 
 // TestToolSources describes a tool in Python and one of a server.
@@ -17,8 +17,8 @@ func TestToolSources(t *testing.T) {
 			Module: module, VisibleTo: []worldv1.Role{worldv1.Role_ROLE_AGENT}, Tool: &worldv1.Tool{ExecutionName: module + "_tool"},
 		}
 	}
-	pack := &scenario.Pack{ToolServers: []*setupv1.ToolServer{{Name: "shop"}}}
-	got := describe.OfPack(pack, []*toolhostv1.ToolInfo{tool("desk"), tool("shop")}, nil).Tools
+	loaded := &pack.Pack{ToolServers: []*setupv1.ToolServer{{Name: "shop"}}}
+	got := describe.OfPack(loaded, []*toolhostv1.ToolInfo{tool("desk"), tool("shop")}, nil).Tools
 	if got[0].File != "tools/desk.py" || got[0].Server != "" {
 		t.Errorf("a tool in Python: got file %q and server %q, want tools/desk.py and none", got[0].File, got[0].Server)
 	}

@@ -5,9 +5,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/toolsandbox/toolsandbox/internal/evaluation"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
-	"github.com/toolsandbox/toolsandbox/scenario"
 )
 
 const tableSandbox = world.Sandbox
@@ -30,12 +30,12 @@ func (s *candidate) milestoneArguments() map[string]map[string]bool {
 	named := make(map[string]map[string]bool)
 	for _, node := range s.scenario.GetEvaluation().GetMilestones().GetNodes() {
 		for _, c := range node.GetConstraints() {
-			for _, t := range scenario.WantedCalls(c) {
+			for _, t := range evaluation.WantedTraces(c) {
 				if named[t.Tool] == nil {
 					named[t.Tool] = make(map[string]bool)
 				}
-				for name := range t.Arguments {
-					named[t.Tool][name] = true
+				for _, item := range t.Arguments.Items() {
+					named[t.Tool][item.Key] = true
 				}
 			}
 		}

@@ -7,11 +7,12 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/toolsandbox/toolsandbox/internal/evaluation"
 	"github.com/toolsandbox/toolsandbox/internal/parameter"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
-	"github.com/toolsandbox/toolsandbox/scenario"
+	"github.com/toolsandbox/toolsandbox/python"
 )
 
 // maxTriggers is the number of ways to trigger a minefield that are tried.
@@ -78,12 +79,12 @@ func (s *candidate) steps(c *evaluationv1.Constraint) []*worldv1.ScriptTurn {
 	for _, text := range texts(&evaluationv1.Node{Constraints: []*evaluationv1.Constraint{c}}) {
 		out = append(out, &worldv1.ScriptTurn{Say: text})
 	}
-	for _, t := range scenario.WantedCalls(c) {
+	for _, t := range evaluation.WantedTraces(c) {
 		var arguments []argument
 		if info := s.tools[t.Tool]; info != nil {
 			for _, p := range info.parameters {
-				if value, ok := t.Arguments[p.Name]; ok {
-					arguments = append(arguments, argument{p.Name, string(value)})
+				if value, ok := t.Arguments.Get(p.Name); ok {
+					arguments = append(arguments, argument{p.Name, python.JSON(value)})
 				}
 			}
 		}

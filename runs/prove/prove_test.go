@@ -20,6 +20,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/runs/standalone"
 	"github.com/toolsandbox/toolsandbox/scenario"
 	"github.com/toolsandbox/toolsandbox/scenario/document"
+	"github.com/toolsandbox/toolsandbox/scenario/pack"
 	"github.com/toolsandbox/toolsandbox/services/toolhost"
 )
 
@@ -59,7 +60,7 @@ func services(t *testing.T) Services {
 // load loads the scenarios of a directory by name.
 func load(t *testing.T, dir string) []*scenariov1.Scenario {
 	t.Helper()
-	pack, err := scenario.LoadPack(os.DirFS(dir), scenario.Options{ConsentTools: toolhost.ConsentTools()})
+	loaded, err := pack.Load(os.DirFS(dir), pack.Options{Options: scenario.Options{ConsentTools: toolhost.ConsentTools()}})
 	var mistakes document.Errors
 	if errors.As(err, &mistakes) {
 		t.Fatalf("%s: got mistakes, want none:\n%v", dir, mistakes)
@@ -68,7 +69,7 @@ func load(t *testing.T, dir string) []*scenariov1.Scenario {
 		t.Fatal(err)
 	}
 	var out []*scenariov1.Scenario
-	for _, l := range pack.Scenarios {
+	for _, l := range loaded.Scenarios {
 		out = append(out, l.Scenario)
 	}
 	return out

@@ -13,7 +13,7 @@ import (
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	"github.com/toolsandbox/toolsandbox/python"
-	"github.com/toolsandbox/toolsandbox/scenario"
+	"github.com/toolsandbox/toolsandbox/scenario/pack"
 )
 
 func answer(index int32, url, params, response string) *toolhostv1.ServiceAnswer {
@@ -86,12 +86,12 @@ func TestRecordingsRoundTrip(t *testing.T) {
 				return // YAML cannot represent the int
 			}
 			text := recordingsOf(t, answer(0, asked.URL, string(asked.Params), string(asked.Response)))
-			pack, err := scenario.LoadPack(fstest.MapFS{"task.yaml": {Data: []byte(task + text)}}, scenario.Options{})
+			loaded, err := pack.Load(fstest.MapFS{"task.yaml": {Data: []byte(task + text)}}, pack.Options{})
 			if err != nil {
 				t.Errorf("%s, line %d: %v\n%s", tool, line, err, text)
 				return
 			}
-			got := pack.Scenarios[0].Scenario.GetSetup().GetRecordings()[0]
+			got := loaded.Scenarios[0].Scenario.GetSetup().GetRecordings()[0]
 			if got.GetUrl() != asked.URL || !sameJSON(t, got.GetParamsJson(), string(asked.Params)) || !sameJSON(t, got.GetResponseJson(), string(asked.Response)) {
 				t.Errorf("%s, line %d: got %v\nwant %s %s", tool, line, got, asked.Params, asked.Response)
 			}

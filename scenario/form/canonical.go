@@ -22,8 +22,8 @@ var ErrFormat = errors.New("cannot be formatted")
 // Format returns the canonical form of a file of a pack: fields in the usual order, an indentation
 // of two columns, rows, calls and constraints on one line if they fit, and one newline at the end.
 // It keeps comments, flow style, quotes and the order of rows, columns and arguments. It removes
-// empty lines. Format is idempotent. The error is of type Errors for an unreadable file, and
-// ErrFormat if comments or content would be lost.
+// empty lines. Format is idempotent. The error is of type document.Errors for an unreadable file,
+// and ErrFormat if comments or content would be lost.
 func Format(name string, data []byte) ([]byte, error) {
 	r := &document.Reader{File: name}
 	before := r.Documents(data)

@@ -12,6 +12,8 @@ import (
 const (
 	// SchemaFile is the file of a pack with its tables.
 	SchemaFile = "schema.yaml"
+	// ToolFolder is the folder of a pack with its tools.
+	ToolFolder = "tools"
 	// AllTools selects all tools.
 	AllTools = "all"
 	// ExpressionKey is the only field of a mapping that represents an expression.

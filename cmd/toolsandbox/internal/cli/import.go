@@ -19,6 +19,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/runs/runfile"
 	"github.com/toolsandbox/toolsandbox/scenario"
 	"github.com/toolsandbox/toolsandbox/scenario/document"
+	"github.com/toolsandbox/toolsandbox/scenario/pack"
 	"github.com/toolsandbox/toolsandbox/services/toolhost"
 )
 
@@ -77,7 +78,7 @@ func (o *importOptions) run(path string, stdout, stderr io.Writer) error {
 	if o.out == "" {
 		return process.UsageErrorf("--out: missing, expected the directory of the new pack")
 	}
-	data, err := scenario.ReadFile(path, maxOriginal)
+	data, err := pack.ReadFile(path, maxOriginal)
 	if err != nil {
 		return process.UsageErrorf("FILE: %s: %w", path, err)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/runs/catalogue"
 	"github.com/toolsandbox/toolsandbox/runs/describe"
 	"github.com/toolsandbox/toolsandbox/runs/report"
-	"github.com/toolsandbox/toolsandbox/scenario"
+	"github.com/toolsandbox/toolsandbox/scenario/pack"
 )
 
 func newPack() *cobra.Command {
@@ -33,8 +33,8 @@ which editors complete and check the YAML files. DIR must be new or empty and na
 			if len(args) != 1 {
 				return process.UsageErrorf("DIR: %d given, expected the directory of the new pack", len(args))
 			}
-			err := scenario.WritePackTemplate(args[0])
-			if errors.Is(err, fs.ErrExist) || errors.Is(err, scenario.ErrName) {
+			err := pack.WriteTemplate(args[0])
+			if errors.Is(err, fs.ErrExist) || errors.Is(err, pack.ErrName) {
 				return process.UsageErrorf("DIR: %w", err)
 			}
 			return err
@@ -71,14 +71,14 @@ func newPackShow() *cobra.Command {
 scenarios. A directory and a .zip file of it have the same digest.`,
 		Example: "  toolsandbox pack show library\n  toolsandbox pack show library --json",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			pack, err := onePack(cmd, args)
+			described, err := onePack(cmd, args)
 			switch {
 			case err != nil:
 				return err
 			case asJSON:
-				return report.JSON(cmd.OutOrStdout(), pack)
+				return report.JSON(cmd.OutOrStdout(), described)
 			default:
-				return describe.WritePack(cmd.OutOrStdout(), pack)
+				return describe.WritePack(cmd.OutOrStdout(), described)
 			}
 		},
 	}
@@ -93,11 +93,11 @@ func newPackDocs() *cobra.Command {
 		Long:    `docs prints a Markdown page for the users of a pack: its tables, its tools with their arguments, and its scenarios.`,
 		Example: "  toolsandbox pack docs library > library.md",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			pack, err := onePack(cmd, args)
+			described, err := onePack(cmd, args)
 			if err != nil {
 				return err
 			}
-			return describe.PackPage(cmd.OutOrStdout(), pack)
+			return describe.PackPage(cmd.OutOrStdout(), described)
 		},
 	}
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/process"
 	"github.com/toolsandbox/toolsandbox/runs/report"
 	"github.com/toolsandbox/toolsandbox/runs/runfile"
-	"github.com/toolsandbox/toolsandbox/scenario"
 	"github.com/toolsandbox/toolsandbox/scenario/document"
 	"github.com/toolsandbox/toolsandbox/scenario/form"
+	"github.com/toolsandbox/toolsandbox/scenario/pack"
 )
 
 func newScenarioFmt() *cobra.Command {
@@ -61,7 +61,7 @@ and prints the names of the changed files. It keeps comments and the meaning of 
 
 // format returns whether a file is not in its canonical form, and rewrites it on request.
 func format(name string, write bool) (different bool, err error) {
-	before, err := scenario.ReadFile(name, document.MaxFile)
+	before, err := pack.ReadFile(name, document.MaxFile)
 	if err != nil {
 		return false, process.UsageErrorf("FILE: %s: %w", name, err)
 	}

@@ -10,14 +10,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
-	"github.com/toolsandbox/toolsandbox/scenario"
+	"github.com/toolsandbox/toolsandbox/scenario/pack"
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/usercheck"
 )
 
 // TestGoalLeaks checks users that repeat their complete goal, verbatim and in the first person. A
 // goal that only states what the user does not know may be told.
 func TestGoalLeaks(t *testing.T) {
-	pack, err := scenario.LoadPack(os.DirFS(filepath.Join("..", "..", "..", "..", "packs", "phone")), scenario.Options{})
+	loaded, err := pack.Load(os.DirFS(filepath.Join("..", "..", "..", "..", "packs", "phone")), pack.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,7 +25,7 @@ func TestGoalLeaks(t *testing.T) {
 	mine := strings.NewReplacer("your ", "my ", "Your ", "My ", "you are", "I am", "You ", "I ", " you ", " I ", " you.", " me.", " you,", " me,")
 	var unseen, turned []string
 	goals := 0
-	for _, one := range pack.Scenarios {
+	for _, one := range loaded.Scenarios {
 		setup := one.Scenario.GetSetup()
 		userSpec := one.Scenario.GetEvaluation().GetUser()
 		goal := userSpec.GetGoal()

@@ -19,6 +19,7 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/python"
 	"github.com/toolsandbox/toolsandbox/scenario"
+	"github.com/toolsandbox/toolsandbox/scenario/pack"
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/usercheck"
 )
 
@@ -52,12 +53,12 @@ func initialScene(s *scenariov1.Scenario) scene {
 // catalogue returns the scenes at the start of the built-in scenarios.
 func catalogue(t *testing.T) map[string]scene {
 	t.Helper()
-	pack, err := scenario.LoadPack(os.DirFS(filepath.Join("..", "..", "..", "..", "packs", "phone")), scenario.Options{})
+	loaded, err := pack.Load(os.DirFS(filepath.Join("..", "..", "..", "..", "packs", "phone")), pack.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	scenes := make(map[string]scene, len(pack.Scenarios))
-	for _, one := range pack.Scenarios {
+	scenes := make(map[string]scene, len(loaded.Scenarios))
+	for _, one := range loaded.Scenarios {
 		scenes[one.Scenario.GetSetup().GetName()] = initialScene(one.Scenario)
 	}
 	return scenes
@@ -318,13 +319,13 @@ func play(setup *setupv1.Setup, view []*worldv1.Message, look func(view, message
 // TestCatalogue checks the scripts of the catalogue's users. Only words of a script that are not in
 // the instructions are flagged.
 func TestCatalogue(t *testing.T) {
-	pack, err := scenario.LoadPack(os.DirFS(filepath.Join("..", "..", "..", "..", "packs", "phone")), scenario.Options{})
+	loaded, err := pack.Load(os.DirFS(filepath.Join("..", "..", "..", "..", "packs", "phone")), pack.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	turns := 0
 	var got []string
-	for _, one := range pack.Scenarios {
+	for _, one := range loaded.Scenarios {
 		setup, initial := one.Scenario.GetSetup(), initialScene(one.Scenario)
 		play(setup, initial.view, func(view, messages []*worldv1.Message) {
 			turns++
@@ -343,12 +344,12 @@ func TestCatalogue(t *testing.T) {
 // TestConfirmationVariants checks the scripts of users that consent when the oracle asks. None is
 // flagged. Each is flagged if it consents earlier.
 func TestConfirmationVariants(t *testing.T) {
-	pack, err := scenario.LoadPack(os.DirFS(filepath.Join("..", "..", "..", "..", "packs", "phone")), scenario.Options{})
+	loaded, err := pack.Load(os.DirFS(filepath.Join("..", "..", "..", "..", "packs", "phone")), pack.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var bases []*scenariov1.Scenario
-	for _, one := range pack.Scenarios {
+	for _, one := range loaded.Scenarios {
 		bases = append(bases, one.Scenario)
 	}
 	allowed := 0

@@ -1,0 +1,128 @@
+package pack
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/scenario"
+	"github.com/toolsandbox/toolsandbox/scenario/document"
+)
+
+// Loaded is a scenario with its position.
+type Loaded struct {
+	// Scenario is the canonical form, which scenario.Validate accepts.
+	Scenario *scenariov1.Scenario
+	// Position is the position of its first field.
+	Position document.Position
+	// World is the name of the starting world, empty without one.
+	World string
+	// Base holds that world's tables at the scenario's time, without the scenario's changes. It is nil
+	// for a scenario in canonical form.
+	Base []*worldv1.Table
+}
+
+// name returns the scenario's name.
+func (l *Loaded) name() string { return l.Scenario.GetSetup().GetName() }
+
+// duplicates reports names of several scenarios. loaded is sorted by name.
+func duplicates(loaded []Loaded) document.Errors {
+	var mistakes document.Errors
+	for i := 1; i < len(loaded); i++ {
+		name := loaded[i].name()
+		if name == "" || name != loaded[i-1].name() {
+			continue
+		}
+		at, first := loaded[i].Position, loaded[i-1].Position
+		mistakes = append(mistakes, &document.Error{
+			File: at.File, Line: at.Line, Column: at.Column, Field: name,
+			Reason: fmt.Sprintf("another scenario is called %q too, at %s:%d:%d; names must be unique", name, first.File, first.Line, first.Column),
+		})
+	}
+	return mistakes
+}
+
+// batchSize is the number of sections per batch. It does not depend on the machine, so a pack
+// exceeds a limit at the same place on every machine.
+const batchSize = 32
+
+// sectionResult is the content of a section.
+type sectionResult struct {
+	loaded   []Loaded
+	mistakes document.Errors
+	budget   *scenario.Budget
+}
+
+func (l *loader) loadScenarios() {
+	var batch []document.Section
+	l.each(".", func(r *document.Reader, data []byte) {
+		for _, s := range scenarioSections(r, data) {
+			if batch = append(batch, s); len(batch) == batchSize {
+				l.loadBatch(batch)
+				batch = batch[:0]
+			}
+			if l.budget.Stopped() {
+				return
+			}
+		}
+	})
+	l.loadBatch(batch)
+}
+
+// loadBatch reads sections concurrently and adds their contents in order.
+func (l *loader) loadBatch(batch []document.Section) {
+	results := make([]sectionResult, len(batch))
+	var next atomic.Int64
+	var workers sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(batch)) {
+		workers.Go(func() {
+			for {
+				i := int(next.Add(1)) - 1
+				if i >= len(batch) {
+					return
+				}
+				results[i] = l.loadSection(batch[i])
+			}
+		})
+	}
+	workers.Wait()
+	for i := range results {
+		l.keep(batch[i], &results[i])
+	}
+}
+
+// loadSection reads the scenarios of a section. It does not change the loader and is safe for
+// concurrent use.
+func (l *loader) loadSection(s document.Section) sectionResult {
+	out := sectionResult{budget: l.budget.Part()}
+	r := &document.Reader{File: s.File}
+	for _, f := range scenarioFields(r, s) {
+		built, base := l.shared.Build(r, out.budget, f)
+		if built == nil {
+			continue
+		}
+		out.loaded = append(out.loaded, Loaded{Scenario: built, Position: r.At(f.Position), World: r.Text(f.Value.Get("world")), Base: base})
+		if out.budget.Stopped() || len(r.Errors) > document.MaxMistakes {
+			break
+		}
+	}
+	out.mistakes = r.Errors
+	return out
+}
+
+// keep adds the content of a section unless the pack has exceeded a limit.
+func (l *loader) keep(s document.Section, found *sectionResult) {
+	if l.budget.Stopped() {
+		return
+	}
+	r, at := &document.Reader{File: s.File}, &document.Value{Line: s.Before + 1, Column: 1}
+	for _, loaded := range found.loaded {
+		l.add(r, &document.Value{Line: loaded.Position.Line, Column: loaded.Position.Column}, loaded)
+	}
+	l.budget.Add(r, at, found.budget)
+	l.addMistakes(slices.Concat(found.mistakes, r.Errors))
+}
