@@ -90,7 +90,6 @@ func (c *Catalogue) RequireConsent(s *Selection, confirm []*setupv1.ConsentTool)
 // consent.
 func (t *Tool) requiringConsent(action string) *Tool {
 	gated := *t
-	gated.Answer = nil
 	gated.Run = func(ctx context.Context, w *session.World, args Args) (python.Value, error) {
 		consent, once, otherwise := consentFor(w, args)
 		if consent.IsNone() {

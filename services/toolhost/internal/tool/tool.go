@@ -71,8 +71,6 @@ type Tool struct {
 	// Run executes the call. The text of an error is the last line of Python's traceback. If ctx has
 	// ended, the caller must ignore the result.
 	Run func(ctx context.Context, w *session.World, args Args) (python.Value, error)
-	// Answer replaces Run for a read-only tool that cannot raise with valid arguments.
-	Answer func(w *session.World, args Args) python.Value
 
 	signature python.Signature
 	// fromPack reports that the tool is a function of a pack.
@@ -217,9 +215,6 @@ func (t *Tool) CheckArgs(args Args) error {
 
 // Call executes the call with arguments that passed CheckArgs. The rules of Run apply.
 func (t *Tool) Call(ctx context.Context, w *session.World, args Args) (python.Value, error) {
-	if t.Answer != nil {
-		return t.Answer(w, args), nil
-	}
 	return t.Run(ctx, w, args)
 }
 
