@@ -225,7 +225,7 @@ func allowTool(actions []toolWithConsent) *Tool {
 			if !slices.Contains(scopes, args.Str("scope")) {
 				return unknownChoice("scope", args.Str("scope"), scopes)
 			}
-			return args.InRange("minutes", 0, world.MaxConsentMinutes)
+			return checkRange("minutes", args.Value("minutes"), 0, world.MaxConsentMinutes)
 		},
 	}
 	t.Run = func(_ context.Context, w *session.World, args Args) (python.Value, error) {
