@@ -137,15 +137,32 @@ func kernels() []function {
 				return units.Convert(args[0], text(args[1]), text(args[2]))
 			}},
 		{name: "geodesic_distance", signature: "latitude_0: float, longitude_0: float, latitude_1: float, longitude_1: float",
-			doc: "The shortest distance between two points on Earth in kilometers; ValueError for a point that is out of range.",
-			call: func(_ moduleWorld, args []python.Value, _ *python.Dict) (python.Value, error) {
-				return geodesic.Between(geodesic.Point{Latitude: args[0], Longitude: args[1]}, geodesic.Point{Latitude: args[2], Longitude: args[3]})
-			}},
+			doc:  "The shortest distance between two points on Earth in kilometers; ValueError for a point that is out of range.",
+			call: geodesicDistance},
 		{name: "ask_service", signature: "service: str, params: Dict[str, Any]",
 			doc: "The answer of a hosted service to a request with these parameters: `" + strings.Join(service.Names(), "`, `") + "`. " +
 				"It is recorded, or comes from built-in data, unless the run asks the service itself.",
 			call: askService},
 	}
+}
+
+// geodesicDistance checks both latitudes before the longitudes, as the original does.
+func geodesicDistance(_ moduleWorld, args []python.Value, _ *python.Dict) (python.Value, error) {
+	var degrees [4]float64
+	for _, of := range []struct {
+		name  string
+		at    int
+		limit float64
+	}{
+		{"latitude_0", 0, geodesic.MaxLatitude}, {"latitude_1", 2, geodesic.MaxLatitude},
+		{"longitude_0", 1, geodesic.MaxLongitude}, {"longitude_1", 3, geodesic.MaxLongitude},
+	} {
+		if err := checkRange(of.name, args[of.at], -of.limit, of.limit); err != nil {
+			return python.Value{}, err
+		}
+		degrees[of.at], _ = args[of.at].Number()
+	}
+	return python.Float(geodesic.Distance(degrees[0], degrees[1], degrees[2], degrees[3])), nil
 }
 
 // askService asks a hosted service by name. Tools cannot name an address, which would get the key.

@@ -16,6 +16,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/python"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/service"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/session"
 )
@@ -73,6 +74,7 @@ func TestFunctions(t *testing.T) {
 		{`return shift_local_time(0, days=-1)`, "-86400.0"},
 		{`return local_time("now")`, "TypeError: Parameter 'timestamp' is of type '<class 'str'>', but expected '<class 'float'>'."},
 		{`return local_time()`, "TypeError: local_time() missing a required argument: 'timestamp'"},
+		{`return geodesic_distance(float("nan"), 0, 0, 0)`, "nan"},
 		{`return us_holiday("independence day", 2024)`, "1720051200.0"},
 		{`return ask_service("radio", {})`, "ValueError: there is no hosted service 'radio'; expected one of geocoding, places, weather, stocks, currencies"},
 		{`return ask_service("radio", [])`, "TypeError: Parameter 'params' is of type '<class 'list'>', but expected 'typing.Dict[str, typing.Any]'."},
@@ -115,6 +117,39 @@ func TestTimeVectors(t *testing.T) {
 // forecast returns an answer of the weather service for one day.
 func forecast(day, current string) string {
 	return `{"forecast": {"forecastday": [{"day": ` + day + `, "astro": {"moon": "full"}}]}, "location": {"name": "Here"}, "current": ` + current + `}`
+}
+
+// TestDistanceVectors calls the tool of distances with points that are out of range. Package
+// geodesic compares the distances of the others.
+func TestDistanceVectors(t *testing.T) {
+	raised := 0
+	vectortest.Lines(t, vectortest.Dir(t, "tools/geodesic.jsonl"), func(line int, raw []byte) {
+		var c struct {
+			Exception *string
+			Content   string
+		}
+		if err := json.Unmarshal(raw, &c); err != nil {
+			t.Fatalf("line %d: %v", line, err)
+		}
+		if c.Exception == nil {
+			return
+		}
+		vector, err := python.ParseJSON(raw)
+		if err != nil {
+			t.Fatalf("line %d: %v", line, err)
+		}
+		arguments := &python.Dict{}
+		for _, name := range []string{"latitude_0", "longitude_0", "latitude_1", "longitude_1"} {
+			arguments.Set(name, vector.Field(name))
+		}
+		if got := call(t, Builtin(), phoneWorld(t, time.UTC, may, nil), "calculate_lat_lon_distance", python.JSON(arguments.Value())); got != c.Content {
+			t.Errorf("line %d: got %s, want %s", line, got, c.Content)
+		}
+		raised++
+	})
+	if raised == 0 {
+		t.Error("got no vector that raises, want some")
+	}
 }
 
 // TestAnswers calls tools of hosted services whose answers are complete, incomplete or malformed.
