@@ -1,5 +1,5 @@
-// Package tool contains the tools of a session's world. Each tool is declared in one place with all
-// its properties. A file contains the tools of one module.
+// Package tool contains the tools of a session's world: functions of Python files, with the Go
+// functions that they call, tools of servers, and the tools of the simulated user.
 package tool
 
 import (
