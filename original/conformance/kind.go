@@ -89,7 +89,7 @@ func testedKinds() []kind {
 		file, tests string
 		fields      []string
 	}{
-		{"datetime.jsonl", toolhost + "clock", []string{"timezone", "tool", "arguments"}},
+		{"datetime.jsonl", toolhost + "tool", []string{"timezone", "tool", "arguments"}},
 		{"default_process.jsonl", ported + "fuzzy", []string{"first", "last", "kind"}},
 		{"distraction.jsonl", toolhost + "tool", []string{"tools"}},
 		{"extract.jsonl", ported + "fuzzy", []string{"query", "choices", "cutoff"}},

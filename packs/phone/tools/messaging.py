@@ -9,15 +9,6 @@ def _first(rows, column):
     return rows[0][column] if rows else None
 
 
-def _require_time(name, value):
-    if value is NOT_GIVEN:
-        return
-    if value < FIRST:
-        raise ValueError(f"Parameter '{name}' is smaller than its valid range minimum of {FIRST}.")
-    if value > LAST:
-        raise ValueError(f"Parameter '{name}' is larger than its valid range maximum of {LAST}.")
-
-
 @confirm("send a text message")
 @needs("cellular")
 def send_message_with_phone_number(phone_number: str, content: str) -> str:
@@ -74,8 +65,9 @@ def search_messages(
     for number in (sender_phone_number, recipient_phone_number):
         if number is not NOT_GIVEN:
             check_phone(number)
-    _require_time("creation_timestamp_lowerbound", creation_timestamp_lowerbound)
-    _require_time("creation_timestamp_upperbound", creation_timestamp_upperbound)
+    check_range(
+        FIRST, LAST, creation_timestamp_lowerbound=creation_timestamp_lowerbound, creation_timestamp_upperbound=creation_timestamp_upperbound
+    )
     exact = {
         "message_id": message_id, "sender_person_id": sender_person_id, "sender_phone_number": sender_phone_number,
         "recipient_person_id": recipient_person_id, "recipient_phone_number": recipient_phone_number,

@@ -3,19 +3,12 @@
 from typing import Any, Dict, List, Optional, Union
 
 FIELDS = ("content", "reminder_timestamp", "latitude", "longitude")
-RANGES = {"latitude": (-90.0, 90.0), "longitude": (-180.0, 180.0)}
-TIMES = (315529200.0, 2524604400.0)
+FIRST, LAST = 315529200.0, 2524604400.0
 
 
-def _require_ranges(values):
-    for name, value in values.items():
-        if value is None or value is NOT_GIVEN:
-            continue
-        low, high = RANGES.get(name, TIMES)
-        if value < low:
-            raise ValueError(f"Parameter '{name}' is smaller than its valid range minimum of {low}.")
-        if value > high:
-            raise ValueError(f"Parameter '{name}' is larger than its valid range maximum of {high}.")
+def _check_place(latitude, longitude):
+    check_range(-90.0, 90.0, latitude=latitude)
+    check_range(-180.0, 180.0, longitude=longitude)
 
 
 def add_reminder(content: str, reminder_timestamp: float, latitude: Optional[float] = None, longitude: Optional[float] = None) -> str:
@@ -27,7 +20,8 @@ def add_reminder(content: str, reminder_timestamp: float, latitude: Optional[flo
         latitude: Latitude of the place that the reminder is about, in degrees.
         longitude: Longitude of the place that the reminder is about, in degrees.
     """
-    _require_ranges({"reminder_timestamp": reminder_timestamp, "latitude": latitude, "longitude": longitude})
+    check_range(FIRST, LAST, reminder_timestamp=reminder_timestamp)
+    _check_place(latitude, longitude)
     reminder_id = world.new_id()
     world.add("reminder", {
         "reminder_id": reminder_id, "content": content, "creation_timestamp": world.now(), "reminder_timestamp": reminder_timestamp,
@@ -52,7 +46,8 @@ def modify_reminder(
         latitude: New latitude of the place in degrees, null for no place.
         longitude: New longitude of the place in degrees, null for no place.
     """
-    _require_ranges({"reminder_timestamp": reminder_timestamp, "latitude": latitude, "longitude": longitude})
+    check_range(FIRST, LAST, reminder_timestamp=reminder_timestamp)
+    _check_place(latitude, longitude)
     values = [content, reminder_timestamp, latitude, longitude]
     changes = {field: value for field, value in zip(FIELDS, values) if value is not NOT_GIVEN}
     if not changes:
@@ -94,13 +89,13 @@ def search_reminder(
         latitude: Exact latitude of the place in degrees.
         longitude: Exact longitude of the place in degrees.
     """
-    given = {
+    times = {
         "creation_timestamp_lowerbound": creation_timestamp_lowerbound, "creation_timestamp_upperbound": creation_timestamp_upperbound,
         "reminder_timestamp_lowerbound": reminder_timestamp_lowerbound, "reminder_timestamp_upperbound": reminder_timestamp_upperbound,
-        "latitude": latitude, "longitude": longitude,
     }
-    _require_ranges(given)
-    if all(value is NOT_GIVEN for value in (reminder_id, content, *given.values())):
+    check_range(FIRST, LAST, **times)
+    _check_place(latitude, longitude)
+    if all(value is NOT_GIVEN for value in (reminder_id, content, *times.values(), latitude, longitude)):
         columns = (
             "reminder_id", "content", "creation_timestamp", "creation_timestamp", "reminder_timestamp", "reminder_timestamp", "latitude", "longitude"
         )

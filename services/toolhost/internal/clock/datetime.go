@@ -264,25 +264,6 @@ func integer(v python.Value) (*big.Int, bool) {
 	return v.AsBigInt()
 }
 
-// compare compares a number with a limit. NaN equals any limit.
-func compare(v python.Value, limit float64) int {
-	f, ok := v.Number()
-	if !ok {
-		if number, isInt := v.AsBigInt(); isInt {
-			return number.Sign()
-		}
-		return 0
-	}
-	switch {
-	case f < limit:
-		return -1
-	case f > limit:
-		return 1
-	default:
-		return 0
-	}
-}
-
 // floorDivide divides with the quotient rounded down.
 func floorDivide(a, b int64) (quotient, remainder int64) {
 	quotient, remainder = a/b, a%b

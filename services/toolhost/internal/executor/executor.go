@@ -183,11 +183,6 @@ func undefined(name string) error {
 	return &python.Exception{Type: "NameError", Text: "name '" + name + "' is not defined"}
 }
 
-// isReadOnly reports whether the call changes nothing and raises in no world.
-func (c *call) isReadOnly() bool {
-	return c.raises == nil && c.tool != nil && c.tool.Answer != nil
-}
-
 // evaluate executes the call on a world and returns the tool's result, None for a program.
 func (c *call) evaluate(ctx context.Context, w *session.World) (python.Value, error) {
 	if c.raises != nil {
@@ -209,11 +204,6 @@ func (c *call) run(ctx context.Context, w *session.World) Answer {
 	answer := Answer{}
 	if c.tool != nil {
 		answer.Tool = c.tool.Name
-	}
-	if c.isReadOnly() { // its reads cannot make it raise
-		unwatched := *w
-		unwatched.RecordInto(nil)
-		w = &unwatched
 	}
 	result, err := c.evaluate(ctx, w)
 	if err != nil {

@@ -283,9 +283,6 @@ func (s *search) explore(ctx context.Context, g *group, world *session.World, re
 
 // try executes a call on a copy of a world and records its effects.
 func (s *search) try(ctx context.Context, i int, world session.World) (after session.World, raised bool, err error) {
-	if s.calls[i].isReadOnly() {
-		return world, false, nil
-	}
 	if s.steps += s.calls[i].cost(); s.steps > maxSteps {
 		return world, false, ErrTooManyOrders
 	}

@@ -25,7 +25,7 @@ type codeRun struct {
 }
 
 // stepsPerCall is the number of a program's steps that count as one call in the search.
-const stepsPerCall = 100
+const stepsPerCall = 200
 
 // cost returns the number of calls as which a run of the call counts, according to its last run.
 func (c *call) cost() int {

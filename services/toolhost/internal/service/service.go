@@ -19,6 +19,29 @@ const (
 	CurrencyURL  = "https://currency-converter18.p.rapidapi.com/api/v1/convert"
 )
 
+// addresses are the hosted services by name, in the order of Names.
+func addresses() [][2]string {
+	return [][2]string{{"geocoding", GeocodingURL}, {"places", PlacesURL}, {"weather", WeatherURL}, {"stocks", StocksURL}, {"currencies", CurrencyURL}}
+}
+
+// Names returns the names of the hosted services.
+func Names() (names []string) {
+	for _, service := range addresses() {
+		names = append(names, service[0])
+	}
+	return names
+}
+
+// Address returns the address of a hosted service by its name.
+func Address(name string) (url string, ok bool) {
+	for _, service := range addresses() {
+		if service[0] == name {
+			return service[1], true
+		}
+	}
+	return "", false
+}
+
 // Backend answers requests. It gives the same answer to equal requests of one execution. It is safe
 // for concurrent use unless its own comment says otherwise.
 type Backend interface {

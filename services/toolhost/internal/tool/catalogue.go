@@ -32,14 +32,14 @@ type Catalogue struct {
 	scrambled map[string]string
 }
 
-// Builtin returns the tools of the pack phone: functions of its Python files, and the tools of this
-// package.
+// Builtin returns the tools of the pack phone, which are functions of its Python files, and those
+// of the simulated user.
 func Builtin() *Catalogue { return builtin() }
 
 var builtin = sync.OnceValue(builtinTools)
 
 func builtinTools() *Catalogue {
-	tools := slices.Concat(rapidTools(), utilityTools(), userTools())
+	tools := userTools()
 	owners, confirm := make(map[implementation]string), make(map[string]bool)
 	sources := packs.PhoneTools()
 	for _, name := range slices.Sorted(maps.Keys(sources)) {

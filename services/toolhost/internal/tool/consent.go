@@ -90,7 +90,6 @@ func (c *Catalogue) RequireConsent(s *Selection, confirm []*setupv1.ConsentTool)
 // consent.
 func (t *Tool) requiringConsent(action string) *Tool {
 	gated := *t
-	gated.Answer = nil
 	gated.Run = func(ctx context.Context, w *session.World, args Args) (python.Value, error) {
 		consent, once, otherwise := consentFor(w, args)
 		if consent.IsNone() {
@@ -226,7 +225,7 @@ func allowTool(actions []toolWithConsent) *Tool {
 			if !slices.Contains(scopes, args.Str("scope")) {
 				return unknownChoice("scope", args.Str("scope"), scopes)
 			}
-			return args.InRange("minutes", 0, world.MaxConsentMinutes)
+			return checkRange("minutes", args.Value("minutes"), 0, world.MaxConsentMinutes)
 		},
 	}
 	t.Run = func(_ context.Context, w *session.World, args Args) (python.Value, error) {

@@ -27,38 +27,20 @@ func (m moduleWorld) isEventTable(table string) bool {
 	return table == world.Event && m.world.Config().HasEvents()
 }
 
-// event schedules or unschedules an event.
-func (m moduleWorld) event(method string, positional []python.Value, keyword *python.Dict) (python.Value, error) {
-	if !m.isEventTable(world.Event) {
-		return python.Value{}, raise("KeyError", python.Repr(python.Str(world.AuthorName(world.Event))))
+// requireEvents raises KeyError in a session without a table of events.
+func (m moduleWorld) requireEvents() error {
+	if m.isEventTable(world.Event) {
+		return nil
 	}
-	params := []string{"event_id"}
-	if method == scheduleMethod {
-		params = []string{"at", "text", "to"}
-	}
-	args := make([]python.Value, len(params))
-	count := copy(args, positional)
-	if len(positional) > len(params) {
-		return python.Value{}, raise("TypeError", worldName+"."+method+"() takes "+strconv.Itoa(len(params))+" positional arguments but "+strconv.Itoa(len(positional))+" were given")
-	}
-	for _, item := range keyword.Items() {
-		at := slices.Index(params, item.Key)
-		if at < count {
-			return python.Value{}, raise("TypeError", worldName+"."+method+"() got an unexpected keyword argument "+python.Repr(python.Str(item.Key)))
-		}
-		args[at] = item.Value
-	}
-	if method == unscheduleMethod {
-		return python.None(), m.unschedule(args[0])
-	}
-	if args[2].IsNone() {
-		args[2] = python.Str(toAgent)
-	}
-	return m.schedule(args[0], args[1], args[2])
+	return raise("KeyError", python.Repr(python.Str(world.AuthorName(world.Event))))
 }
 
 // schedule adds an event and returns its id.
-func (m moduleWorld) schedule(at, text, to python.Value) (python.Value, error) {
+func (m moduleWorld) schedule(args []python.Value, _ *python.Dict) (python.Value, error) {
+	if err := m.requireEvents(); err != nil {
+		return python.Value{}, err
+	}
+	at, text, to := args[0], args[1], args[2]
 	due, isNumber := at.Number()
 	content, isText := text.AsStr()
 	told, _ := to.AsStr()
@@ -84,13 +66,16 @@ func (m moduleWorld) schedule(at, text, to python.Value) (python.Value, error) {
 	return python.Str(id), nil
 }
 
-// unschedule removes a scheduled event. Unlike Remove it can remove the last one.
-func (m moduleWorld) unschedule(id python.Value) error {
+// unschedule removes a scheduled event. Unlike remove it can remove the last one.
+func (m moduleWorld) unschedule(args []python.Value, _ *python.Dict) (python.Value, error) {
+	if err := m.requireEvents(); err != nil {
+		return python.Value{}, err
+	}
 	rows := m.world.Rows(world.Event)
-	at := slices.IndexFunc(rows, func(row session.Row) bool { return row[0].Equal(id) })
+	at := slices.IndexFunc(rows, func(row session.Row) bool { return row[0].Equal(args[0]) })
 	if at < 0 {
-		return raise(noDataError, "No event has the id "+python.Repr(id))
+		return python.Value{}, raise(noDataError, "No event has the id "+python.Repr(args[0]))
 	}
 	m.world.Write(world.Event, slices.Delete(slices.Clone(rows), at, at+1))
-	return nil
+	return python.None(), nil
 }

@@ -101,7 +101,7 @@ func TestWorldMethods(t *testing.T) {
 		{`return world.rows("sand" + "box")`, "KeyError: 'sandbox'"},
 		{`return world.rows(["note"])`, "KeyError: ['note']"},
 		{`return world.rows("note", "title")`, "TypeError: columns are a list of names, not 'str'"},
-		{`return world.rows("note", None, None)`, "TypeError: world.rows() takes 2 positional arguments but 3 were given"},
+		{`return world.rows("note", None, None)`, "TypeError: world.rows() too many positional arguments"},
 		{`return world.now()`, "1700000000.0"},
 		{`return [world.new_id(), world.new_id()]`, "['fb9bcfe3-dbbf-59d1-894c-7d680a04c416', '771506f8-c00b-5c6b-a390-fa2a4c0584fa']"},
 		{`return world.now(zone="UTC")`, "TypeError: world.now() got an unexpected keyword argument 'zone'"},
@@ -269,7 +269,7 @@ func wantMistakes(t *testing.T, text string, want []string) {
 func TestDecoratorMistakes(t *testing.T) {
 	const (
 		doc     = "\n  '''Acts.'''\n"
-		unknown = `1:2: act: unknown decorator; expected one of @confirm, @unchecked, @user, @backend("NAME"), @confirm("ACTION"), @needs("SERVICE")`
+		unknown = `1:2: act: unknown decorator; expected one of @confirm, @unchecked, @user, @backend("NAME"), @confirm("ACTION"), @needs("SERVICE"), @needs_by_default("SERVICE")`
 		needs   = `1:2: act: write @needs with one or more of "wifi", "cellular" and "location_service"`
 		confirm = `1:2: act: write @confirm("ACTION") with what the user allows, e.g. "send a text message"`
 	)
@@ -285,6 +285,7 @@ func TestDecoratorMistakes(t *testing.T) {
 		{"@user('x')\ndef act() -> None:" + doc, []string{unknown}},
 		{"@needs\ndef act() -> None:" + doc, []string{needs}},
 		{"@needs('gps')\ndef act() -> None:" + doc, []string{needs}},
+		{"@needs_by_default('gps')\ndef act() -> None:" + doc, []string{strings.Replace(needs, "@needs", "@needs_by_default", 1)}},
 		{"@needs('wifi', 1)\ndef act() -> None:" + doc, []string{needs}},
 		{"@confirm(' ')\ndef act() -> None:" + doc, []string{confirm}},
 		{"@confirm('pay', 'buy')\ndef act() -> None:" + doc, []string{confirm}},
@@ -295,9 +296,9 @@ func TestDecoratorMistakes(t *testing.T) {
 
 // TestDecoratorArguments checks what a tool needs, and the words of its consent.
 func TestDecoratorArguments(t *testing.T) {
-	got := extendWith(t, "@needs('wifi', 'cellular')\n@confirm('pay a bill')\ndef act() -> None:\n  '''Acts.'''\n").Find("act")
-	if !slices.Equal(got.Needs, []Need{NeedWifi, NeedCellular}) || got.ConsentAction != "pay a bill" {
-		t.Errorf("got needs %v and the action %q, want wifi and cellular, and pay a bill", got.Needs, got.ConsentAction)
+	got := extendWith(t, "@needs('wifi', 'cellular')\n@needs_by_default('location_service')\n@confirm('pay a bill')\ndef act() -> None:\n  '''Acts.'''\n").Find("act")
+	if !slices.Equal(got.Needs, []Need{NeedWifi, NeedCellular}) || !slices.Equal(got.DefaultNeeds, []Need{NeedLocationService}) || got.ConsentAction != "pay a bill" {
+		t.Errorf("got needs %v and by default %v, and the action %q, want wifi and cellular, location_service, and pay a bill", got.Needs, got.DefaultNeeds, got.ConsentAction)
 	}
 }
 

@@ -19,8 +19,10 @@ const (
 	userDecorator = "user"
 	// confirmDecorator marks a tool that needs the user's consent, and may say to what.
 	confirmDecorator = "confirm"
-	// needsDecorator names the services that must be on.
-	needsDecorator = "needs"
+	// needsDecorator names the services that must be on, defaultNeedsDecorator those that must be on
+	// if optional arguments are omitted.
+	needsDecorator        = "needs"
+	defaultNeedsDecorator = "needs_by_default"
 	// uncheckedDecorator disables type checks of arguments.
 	uncheckedDecorator = "unchecked"
 	// backendDecorator sets the backend of an implementation.
@@ -29,7 +31,7 @@ const (
 )
 
 func decorators() []string {
-	return []string{backendDecorator, confirmDecorator, needsDecorator, uncheckedDecorator, userDecorator}
+	return []string{backendDecorator, confirmDecorator, needsDecorator, defaultNeedsDecorator, uncheckedDecorator, userDecorator}
 }
 
 // decorators checks the decorators of a function.
@@ -44,9 +46,9 @@ func (m *module) decorators(def *syntax.Def) {
 			if !called || len(texts) != 1 || !backendName.MatchString(texts[0]) {
 				m.fail(x.Offset(), def.Name.ID, `write @backend("NAME") with up to 60 capital letters, digits and underscores`)
 			}
-		case name.ID == needsDecorator:
+		case name.ID == needsDecorator, name.ID == defaultNeedsDecorator:
 			if len(texts) == 0 || slices.ContainsFunc(texts, func(text string) bool { return !slices.Contains(services(), Need(text)) }) {
-				m.fail(x.Offset(), def.Name.ID, `write @needs with one or more of "wifi", "cellular" and "location_service"`)
+				m.fail(x.Offset(), def.Name.ID, `write @%s with one or more of "wifi", "cellular" and "location_service"`, name.ID)
 			}
 		case name.ID == confirmDecorator && called:
 			if len(texts) != 1 || strings.TrimSpace(texts[0]) == "" {
@@ -59,7 +61,7 @@ func (m *module) decorators(def *syntax.Def) {
 }
 
 func (m *module) unknownDecorator(def *syntax.Def, x syntax.Expr) {
-	m.fail(x.Offset(), def.Name.ID, `unknown decorator; expected one of @confirm, @unchecked, @user, @backend("NAME"), @confirm("ACTION"), @needs("SERVICE")`)
+	m.fail(x.Offset(), def.Name.ID, `unknown decorator; expected one of @confirm, @unchecked, @user, @backend("NAME"), @confirm("ACTION"), @needs("SERVICE"), @needs_by_default("SERVICE")`)
 }
 
 // decorator returns the name of a decorator, nil for other expressions, and its arguments, which
@@ -106,6 +108,15 @@ func decorated(def *syntax.Def, with string) bool {
 	return ok
 }
 
+// needsOf returns the services in a function's decorator.
+func needsOf(def *syntax.Def, of string) (needs []Need) {
+	names, _ := decoratorTexts(def, of)
+	for _, name := range names {
+		needs = append(needs, Need(name))
+	}
+	return needs
+}
+
 // tool converts a function to a tool.
 func (m *module) tool(def *syntax.Def) *Tool {
 	f, name := def.Function, def.Name.ID
@@ -129,13 +140,9 @@ func (m *module) tool(def *syntax.Def) *Tool {
 	doc := m.docstring(def)
 	t := &Tool{
 		Name: name, Module: m.name, Description: doc.description, User: decorated(def, userDecorator), Unchecked: decorated(def, uncheckedDecorator),
-		Backend: backend, ReadOnly: !m.changesWorld(name, make(map[string]bool)), fromPack: !m.builtin,
+		Backend: backend, Needs: needsOf(def, needsDecorator), DefaultNeeds: needsOf(def, defaultNeedsDecorator), ReadOnly: !m.changesWorld(name, make(map[string]bool)), fromPack: !m.builtin,
 	}
 	m.confirmed(def, t)
-	needs, _ := decoratorTexts(def, needsDecorator)
-	for _, need := range needs {
-		t.Needs = append(t.Needs, Need(need))
-	}
 	for i := range f.Params {
 		t.Params = append(t.Params, m.param(def, &f.Params[i], doc))
 	}
@@ -146,7 +153,7 @@ func (m *module) tool(def *syntax.Def) *Tool {
 	}
 	program := m.prepared
 	t.Run = func(ctx context.Context, w *session.World, args Args) (python.Value, error) {
-		result, outcome := program.Call(ctx, def, args.bound, moduleWorld{w})
+		result, outcome := program.Call(ctx, def, args.bound, moduleWorld{ctx, w})
 		*args.steps = outcome.Steps
 		return result, outcome.Err
 	}

@@ -5,17 +5,17 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	"github.com/toolsandbox/toolsandbox/python"
-	"github.com/toolsandbox/toolsandbox/python/interp"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/session"
 )
 
-// These are the names of the session in Python tools.
+// worldName is the name of the session's world in Python tools.
+const worldName = "world"
+
+// These are the methods of the world.
 const (
-	worldName    = "world"
 	rowsMethod   = "rows"
 	addMethod    = "add"
 	updateMethod = "update"
@@ -26,12 +26,13 @@ const (
 
 	scheduleMethod   = "schedule"
 	unscheduleMethod = "unschedule"
-
-	phoneName = "check_phone"
 )
 
-func worldMethods() []string {
-	return []string{rowsMethod, addMethod, updateMethod, removeMethod, nowMethod, idMethod, randomMethod, scheduleMethod, unscheduleMethod}
+func worldMethods() (names []string) {
+	for _, method := range methods() {
+		names = append(names, method.name)
+	}
+	return names
 }
 
 // readingMethods returns the methods that do not change the world.
@@ -39,77 +40,6 @@ func readingMethods() []string { return []string{rowsMethod, nowMethod} }
 
 // tableMethods returns the methods whose first argument is a table.
 func tableMethods() []string { return []string{rowsMethod, addMethod, updateMethod, removeMethod} }
-
-// library is the API for tools in Python besides builtins.
-var library = sync.OnceValue(func() *interp.Library {
-	functions := []string{phoneName}
-	for _, method := range worldMethods() {
-		functions = append(functions, worldName+"."+method)
-	}
-	return interp.NewLibrary(interp.Names{
-		Functions: functions, Decorators: decorators(), Exceptions: []string{noDataError, duplicateError, columnNotFoundError},
-	})
-})
-
-// moduleWorld is the API of the world for tools in Python. The world records its uses.
-type moduleWorld struct{ world *session.World }
-
-// Callable implements interp.Host. The library contains all functions by name.
-func (moduleWorld) Callable(string) bool { return false }
-
-// Call implements interp.Host.
-func (m moduleWorld) Call(name string, positional []python.Value, keyword *python.Dict) (python.Value, error) {
-	method := strings.TrimPrefix(name, worldName+".")
-	required, params := 0, 0
-	conditions := false
-	switch method {
-	case scheduleMethod, unscheduleMethod:
-		return m.event(method, positional, keyword)
-	case phoneName:
-		required, params = 1, 1
-	case rowsMethod: // columns are optional
-		required, params, conditions = 1, 2, true
-	case addMethod:
-		required, params = 2, 2
-	case updateMethod:
-		required, params, conditions = 2, 2, true
-	case removeMethod:
-		required, params, conditions = 1, 1, true
-	}
-	if len(positional) < required || len(positional) > params {
-		return python.Value{}, raise("TypeError", name+"() takes "+strconv.Itoa(params)+" positional arguments but "+strconv.Itoa(len(positional))+" were given")
-	}
-	if keyword.Len() > 0 && !conditions {
-		return python.Value{}, raise("TypeError", name+"() got an unexpected keyword argument "+python.Repr(python.Str(keyword.Items()[0].Key)))
-	}
-	switch method {
-	case phoneName:
-		return python.None(), checkPhone(positional[0])
-	case nowMethod:
-		return currentTimestamp(m.world)
-	case idMethod:
-		return python.Str(m.world.NewID()), nil
-	case randomMethod:
-		return python.Float(idFraction(m.world.NewID())), nil
-	}
-	table, err := m.table(positional[0])
-	if err == nil && method != rowsMethod && m.isEventTable(table.Name) {
-		err = raise("TypeError", eventsOnly)
-	}
-	if err != nil {
-		return python.Value{}, err
-	}
-	switch method {
-	case addMethod:
-		return python.None(), m.add(table, positional[1])
-	case updateMethod:
-		return python.None(), m.update(table, positional[1], keyword)
-	case removeMethod:
-		return python.None(), m.remove(table, keyword)
-	default:
-		return m.rows(table, positional[1:], keyword)
-	}
-}
 
 // idFraction converts an id to a number from 0 to below 1 by its digits before the version. The
 // same seed gives the same numbers.
@@ -139,6 +69,15 @@ func (m moduleWorld) table(name python.Value) (world.Table, error) {
 		return table, nil
 	}
 	return world.Table{}, raise("KeyError", python.Repr(name))
+}
+
+// changeable returns a table whose rows tools may change. The table of events raises TypeError.
+func (m moduleWorld) changeable(name python.Value) (world.Table, error) {
+	table, err := m.table(name)
+	if err == nil && m.isEventTable(table.Name) {
+		err = raise("TypeError", eventsOnly)
+	}
+	return table, err
 }
 
 // These are suffixes of column names in conditions.
@@ -177,8 +116,12 @@ func condition(table world.Table, name string, endings bool) (column int, f filt
 func noColumn(name string) error { return raise(columnNotFoundError, name) }
 
 // rows returns the rows that meet all conditions as dicts of the wanted columns, by default of all.
-func (m moduleWorld) rows(table world.Table, columns []python.Value, conditions *python.Dict) (python.Value, error) {
-	selectedColumns, err := selectColumns(table, columns)
+func (m moduleWorld) rows(args []python.Value, conditions *python.Dict) (python.Value, error) {
+	table, err := m.table(args[0])
+	if err != nil {
+		return python.Value{}, err
+	}
+	selectedColumns, err := selectColumns(table, args[1])
 	if err != nil {
 		return python.Value{}, err
 	}
@@ -216,17 +159,17 @@ func (m moduleWorld) rows(table world.Table, columns []python.Value, conditions 
 }
 
 // selectColumns returns the indices of the columns in a query, by default of all.
-func selectColumns(table world.Table, columns []python.Value) ([]int, error) {
-	if len(columns) == 0 || columns[0].IsNone() {
+func selectColumns(table world.Table, columns python.Value) ([]int, error) {
+	if columns.IsNone() {
 		all := make([]int, len(table.Columns))
 		for i := range all {
 			all[i] = i
 		}
 		return all, nil
 	}
-	list, ok := columns[0].AsList()
+	list, ok := columns.AsList()
 	if !ok {
-		return nil, raise("TypeError", "columns are a list of names, not '"+columns[0].TypeName()+"'")
+		return nil, raise("TypeError", "columns are a list of names, not '"+columns.TypeName()+"'")
 	}
 	var selected []int
 	for _, name := range list {
@@ -285,16 +228,20 @@ func checkValue(column world.Column, value python.Value) error {
 }
 
 // add adds a row. Missing columns have their defaults.
-func (m moduleWorld) add(table world.Table, values python.Value) error {
-	changes, err := cells(table, values)
+func (m moduleWorld) add(args []python.Value, _ *python.Dict) (python.Value, error) {
+	table, err := m.changeable(args[0])
 	if err != nil {
-		return err
+		return python.Value{}, err
+	}
+	changes, err := cells(table, args[1])
+	if err != nil {
+		return python.Value{}, err
 	}
 	row := session.NewRow(table)
 	for _, change := range changes {
 		row[change.Column] = change.Value
 	}
-	return addRow(m.world, table.Name, row)
+	return python.None(), addRow(m.world, table.Name, row)
 }
 
 // singleCondition returns the only condition of an update or removal. ok is false without one.
@@ -314,33 +261,41 @@ func singleCondition(table world.Table, conditions *python.Dict) (column string,
 }
 
 // update changes the only row that the condition selects; without a condition it changes all rows.
-func (m moduleWorld) update(table world.Table, values python.Value, conditions *python.Dict) error {
-	changes, err := cells(table, values)
+func (m moduleWorld) update(args []python.Value, conditions *python.Dict) (python.Value, error) {
+	table, err := m.changeable(args[0])
 	if err != nil {
-		return err
+		return python.Value{}, err
+	}
+	changes, err := cells(table, args[1])
+	if err != nil {
+		return python.Value{}, err
 	}
 	column, value, ok, err := singleCondition(table, conditions)
 	switch {
 	case err != nil:
-		return err
+		return python.Value{}, err
 	case ok:
-		return modifyRow(m.world, table.Name, column, value, changes...)
+		return python.None(), modifyRow(m.world, table.Name, column, value, changes...)
 	}
 	if err := storable(table, changes); err != nil {
-		return err
+		return python.Value{}, err
 	}
 	m.world.Update(table.Name, session.All(), changes...)
-	return nil
+	return python.None(), nil
 }
 
 // remove removes the rows that the condition selects.
-func (m moduleWorld) remove(table world.Table, conditions *python.Dict) error {
+func (m moduleWorld) remove(args []python.Value, conditions *python.Dict) (python.Value, error) {
+	table, err := m.changeable(args[0])
+	if err != nil {
+		return python.Value{}, err
+	}
 	column, value, ok, err := singleCondition(table, conditions)
 	if err == nil && !ok {
 		err = raise("TypeError", "world.remove() needs a condition such as "+table.Columns[0].Name+"=…")
 	}
 	if err != nil {
-		return err
+		return python.Value{}, err
 	}
-	return removeRows(m.world, table.Name, column, value)
+	return python.None(), removeRows(m.world, table.Name, column, value)
 }

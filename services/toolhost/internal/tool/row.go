@@ -6,7 +6,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/toolsandbox/toolsandbox/internal/phone"
-	"github.com/toolsandbox/toolsandbox/internal/ported/geodesic"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	"github.com/toolsandbox/toolsandbox/python"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/clock"
@@ -58,14 +57,6 @@ func toColumnType(column world.Column, value python.Value) python.Value {
 		return python.Float(number)
 	}
 	return value
-}
-
-// inEarthRange raises ValueError for an invalid latitude or longitude.
-func inEarthRange(args Args) error {
-	if err := args.InRange("latitude", -geodesic.MaxLatitude, geodesic.MaxLatitude); err != nil {
-		return err
-	}
-	return args.InRange("longitude", -geodesic.MaxLongitude, geodesic.MaxLongitude)
 }
 
 // encodable raises the exception of storing a text with a lone surrogate.

@@ -133,12 +133,11 @@ func serverRequest(declared *toolsv1.Tool, w *session.World, args Args) (*python
 
 // declaredRows returns rows in the format of Python tools.
 func declaredRows(w *session.World, read *toolsv1.Rows) (python.Value, error) {
-	columns := texts(read.GetColumns())
-	arguments := []python.Value{python.Str(read.GetTable())}
-	if len(columns) > 0 {
-		arguments = append(arguments, python.List(columns...))
+	columns := python.None()
+	if names := texts(read.GetColumns()); len(names) > 0 {
+		columns = python.List(names...)
 	}
-	return moduleWorld{w}.Call(worldName+"."+rowsMethod, arguments, &python.Dict{})
+	return moduleWorld{world: w}.rows([]python.Value{python.Str(read.GetTable()), columns}, nil)
 }
 
 // errNoAnswer means that a recorded answer of a tool server is malformed.
@@ -162,7 +161,7 @@ func serverAnswer(w *session.World, body python.Value) (python.Value, error) {
 	list, _ := answer.Get(toolserver.FieldChanges)
 	changes, _ := list.AsList()
 	for _, change := range changes {
-		if err := makeChange(moduleWorld{w}, change); err != nil {
+		if err := makeChange(moduleWorld{world: w}, change); err != nil {
 			return python.Value{}, err
 		}
 	}

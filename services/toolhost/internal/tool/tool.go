@@ -1,5 +1,5 @@
-// Package tool contains the tools of a session's world. Each tool is declared in one place with all
-// its properties. A file contains the tools of one module.
+// Package tool contains the tools of a session's world: functions of Python files, with the Go
+// functions that they call, tools of servers, and the tools of the simulated user.
 package tool
 
 import (
@@ -71,8 +71,6 @@ type Tool struct {
 	// Run executes the call. The text of an error is the last line of Python's traceback. If ctx has
 	// ended, the caller must ignore the result.
 	Run func(ctx context.Context, w *session.World, args Args) (python.Value, error)
-	// Answer replaces Run for a read-only tool that cannot raise with valid arguments.
-	Answer func(w *session.World, args Args) python.Value
 
 	signature python.Signature
 	// fromPack reports that the tool is a function of a pack.
@@ -98,7 +96,7 @@ type Args struct {
 	steps *int
 }
 
-// Steps returns the number of interpreter steps of the last run, 0 for a built-in tool.
+// Steps returns the number of interpreter steps of the last run, 0 for a tool that is not Python.
 func (a Args) Steps() int {
 	if a.steps == nil {
 		return 0
@@ -127,12 +125,6 @@ func (a Args) Str(name string) string {
 	return s
 }
 
-// Bool returns an argument as bool, false for other types.
-func (a Args) Bool(name string) bool {
-	b, _ := a.Value(name).AsBool()
-	return b
-}
-
 // Check checks the types in parameter order with Python's error texts.
 func (a Args) Check() error {
 	for i := range a.tool.Params {
@@ -141,15 +133,18 @@ func (a Args) Check() error {
 			continue
 		}
 		if value := a.bound[i].Value; !param.Type.accepts(value) {
-			return raise("TypeError", "Parameter '"+param.Name+"' is of type '"+value.ClassName()+"', but expected '"+param.Type.Annotation+"'.")
+			return wrongType(param, value)
 		}
 	}
 	return nil
 }
 
-// InRange raises ValueError for a number outside its range. A null or missing argument is in range.
-func (a Args) InRange(name string, minimum, maximum float64) error {
-	value := a.Value(name)
+func wrongType(param *Param, value python.Value) error {
+	return raise("TypeError", "Parameter '"+param.Name+"' is of type '"+value.ClassName()+"', but expected '"+param.Type.Annotation+"'.")
+}
+
+// checkRange raises ValueError for a number outside its range. Other values are in range.
+func checkRange(name string, value python.Value, low, high float64) error {
 	number, ok := value.Number()
 	if !ok {
 		big, isInt := value.AsBigInt()
@@ -159,10 +154,10 @@ func (a Args) InRange(name string, minimum, maximum float64) error {
 		number = math.Inf(big.Sign())
 	}
 	switch {
-	case number < minimum:
-		return raise("ValueError", "Parameter '"+name+"' is smaller than its valid range minimum of "+python.FormatFloat(minimum)+".")
-	case number > maximum:
-		return raise("ValueError", "Parameter '"+name+"' is larger than its valid range maximum of "+python.FormatFloat(maximum)+".")
+	case number < low:
+		return raise("ValueError", "Parameter '"+name+"' is smaller than its valid range minimum of "+python.FormatFloat(low)+".")
+	case number > high:
+		return raise("ValueError", "Parameter '"+name+"' is larger than its valid range maximum of "+python.FormatFloat(high)+".")
 	}
 	return nil
 }
@@ -217,9 +212,6 @@ func (t *Tool) CheckArgs(args Args) error {
 
 // Call executes the call with arguments that passed CheckArgs. The rules of Run apply.
 func (t *Tool) Call(ctx context.Context, w *session.World, args Args) (python.Value, error) {
-	if t.Answer != nil {
-		return t.Answer(w, args), nil
-	}
 	return t.Run(ctx, w, args)
 }
 

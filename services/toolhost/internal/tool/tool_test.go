@@ -171,36 +171,6 @@ func TestComparison(t *testing.T) {
 	}
 }
 
-func TestInRange(t *testing.T) {
-	declared := New([]*Tool{{Name: "f", Module: "m", Params: []Param{{Name: "x", Type: OptionalFloat(), Optional: true}}}}).Find("f")
-	tests := []struct{ arguments, want string }{
-		{`{}`, ""},
-		{`{"x": null}`, ""},
-		{`{"x": -1}`, ""},
-		{`{"x": 2.5}`, ""},
-		{`{"x": 2.6}`, "ValueError: Parameter 'x' is larger than its valid range maximum of 2.5."},
-		{`{"x": -1.5}`, "ValueError: Parameter 'x' is smaller than its valid range minimum of -1.0."},
-		{`{"x": 1` + strings.Repeat("0", 400) + `}`, "ValueError: Parameter 'x' is larger than its valid range maximum of 2.5."},
-	}
-	for _, test := range tests {
-		arguments, err := python.ParseJSON(test.arguments)
-		if err != nil {
-			t.Fatalf("arguments %s: %v", test.arguments, err)
-		}
-		args, err := declared.BindMapping(arguments)
-		if err != nil {
-			t.Fatalf("bind %s: %v", test.arguments, err)
-		}
-		got := ""
-		if err := args.InRange("x", -1, 2.5); err != nil {
-			got = err.Error()
-		}
-		if got != test.want {
-			t.Errorf("InRange with %s: got %q, want %q", test.arguments, got, test.want)
-		}
-	}
-}
-
 // original returns a catalogue of all the original's tools with only name and module.
 func original(t *testing.T) *Catalogue {
 	t.Helper()

@@ -122,49 +122,14 @@ func typeOf(classes []class, nullable, maybe bool) Type {
 	return t
 }
 
-func str() []class     { return scalars()[:1] }
-func boolean() []class { return scalars()[1:2] }
-func integer() []class { return scalars()[2:3] }
-func float() []class   { return scalars()[3:] }
-
 // Str is str.
-func Str() Type { return typeOf(str(), false, false) }
-
-// Bool is bool.
-func Bool() Type { return typeOf(boolean(), false, false) }
-
-// Float is float. Ints and bools are valid.
-func Float() Type { return typeOf(float(), false, false) }
-
-// Int is int. Bools are valid.
-func Int() Type { return typeOf(integer(), false, false) }
+func Str() Type { return typeOf(scalars()[:1], false, false) }
 
 // Number is Union[float, int].
-func Number() Type { return typeOf(append(float(), integer()...), false, false) }
+func Number() Type { return typeOf([]class{scalars()[3], scalars()[2]}, false, false) }
 
 // OptionalDict is Optional[dict].
 func OptionalDict() Type { return typeOf(named()[len(named())-1:], true, false) }
-
-// OptionalFloat is Optional[float].
-func OptionalFloat() Type { return typeOf(float(), true, false) }
-
-// OptionalInt is Optional[int].
-func OptionalInt() Type { return typeOf(integer(), true, false) }
-
-// FloatOrNotGiven is Union[float, NotGiven].
-func FloatOrNotGiven() Type { return typeOf(float(), false, true) }
-
-// OptionalFloatOrNotGiven is Union[float, None, NotGiven].
-func OptionalFloatOrNotGiven() Type { return typeOf(float(), true, true) }
-
-// OptionalStr is Optional[str].
-func OptionalStr() Type { return typeOf(str(), true, false) }
-
-// StrOrNotGiven is Union[str, NotGiven].
-func StrOrNotGiven() Type { return typeOf(str(), false, true) }
-
-// BoolOrNotGiven is Union[bool, NotGiven].
-func BoolOrNotGiven() Type { return typeOf(boolean(), false, true) }
 
 // accepts reports whether a value passes the type check. As in the original, a bool is a valid int
 // and an int a valid float.
