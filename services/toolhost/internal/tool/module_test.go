@@ -346,19 +346,36 @@ def _draw():
 	}
 }
 
-// BenchmarkModuleCall calls an empty tool and one that reads a cell.
+// BenchmarkModuleCall calls an empty tool, and tools that read a cell, search, add a row and change
+// a cell.
 func BenchmarkModuleCall(b *testing.B) {
 	own := extendWith(b, toolSource("return ''"))
 	w := session.NewWorld(&session.Config{Zone: time.UTC}, 0)
-	w.Load(world.Setting, session.Decode([]*worldv1.Row{worldtest.Setting(1, 2)}))
+	setting := session.Decode([]*worldv1.Row{worldtest.Setting(1, 2)})
+	contacts := session.Decode([]*worldv1.Row{
+		worldtest.Contact("id0", "Ann Example", "+14155550100", false), worldtest.Contact("id1", "Bob Example", "+14155550101", false),
+	})
 	for _, test := range []struct {
 		name string
 		tool *Tool
-	}{{"empty", own.Find("act")}, {"get_wifi_status", Builtin().Find("get_wifi_status")}} {
+		args []python.Item
+	}{
+		{"empty", own.Find("act"), nil},
+		{"get_wifi_status", Builtin().Find("get_wifi_status"), nil},
+		{"search_contacts", Builtin().Find("search_contacts"), []python.Item{{Key: "name", Value: python.Str("Ann Example")}}},
+		{"add_reminder", Builtin().Find("add_reminder"), []python.Item{
+			{Key: "content", Value: python.Str("Buy milk")}, {Key: "reminder_timestamp", Value: python.Float(1716400000)},
+		}},
+		{"set_low_battery_mode_status", Builtin().Find("set_low_battery_mode_status"), []python.Item{{Key: "on", Value: python.Bool(true)}}},
+	} {
+		arguments := python.DictOf(test.args...)
 		b.Run(test.name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				args, err := test.tool.Bind(nil, &python.Dict{})
+				w.Load(world.Setting, setting)
+				w.Load(world.Contact, contacts)
+				w.Load(world.Reminder, nil)
+				args, err := test.tool.BindMapping(arguments)
 				if err == nil {
 					_, err = test.tool.Call(b.Context(), &w, args)
 				}
