@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+	"github.com/toolsandbox/toolsandbox/internal/messagetext"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 
 	"github.com/google/go-cmp/cmp"
@@ -45,7 +45,7 @@ func TestUserTools(t *testing.T) {
 	var instruction string
 	for _, m := range setup.GetMessages() {
 		if m.GetSender() == worldv1.Role_ROLE_SYSTEM && m.GetRecipient() == worldv1.Role_ROLE_USER {
-			instruction = sandbox.Content(m)
+			instruction = messagetext.Content(m)
 		}
 	}
 	if !strings.Contains(instruction, userToolText) {
