@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/toolsandbox/toolsandbox/internal/sandbox"
 	"github.com/toolsandbox/toolsandbox/internal/world"
+	"github.com/toolsandbox/toolsandbox/original/row"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
@@ -72,7 +72,7 @@ func textsText(list []string) string {
 // message compares all fields of a message.
 func (c *comparison) message(want, got *worldv1.Message) {
 	prefix := fmt.Sprintf("message %d, ", want.GetIndex())
-	wantRow, gotRow := sandbox.RowOf(want), sandbox.RowOf(got)
+	wantRow, gotRow := row.Of(want), row.Of(got)
 	c.text(prefix+"index", strconv.Itoa(int(want.GetIndex())), strconv.Itoa(int(got.GetIndex())))
 	c.text(prefix+"sender", world.RoleName(want.GetSender()), world.RoleName(got.GetSender()))
 	c.text(prefix+"recipient", world.RoleName(want.GetRecipient()), world.RoleName(got.GetRecipient()))

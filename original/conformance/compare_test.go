@@ -6,9 +6,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/toolsandbox/toolsandbox/internal/sandbox"
-	"github.com/toolsandbox/toolsandbox/internal/sandbox/sandboxtest"
 	"github.com/toolsandbox/toolsandbox/internal/world"
+	"github.com/toolsandbox/toolsandbox/original/row"
+	"github.com/toolsandbox/toolsandbox/original/row/rowtest"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
@@ -97,7 +97,7 @@ func TestCompareAnswers(t *testing.T) {
 		return []string{`{"tool_name": "` + tool + `", "arguments": {"a": 1}, "result": ` + result + `}`}
 	}
 	message := func(content string, trace []string) []*worldv1.Message {
-		m := sandboxtest.Read(environment, agent, sandbox.Row{Content: &content, ToolTrace: trace})
+		m := rowtest.Read(environment, agent, row.Row{Content: &content, ToolTrace: trace})
 		m.Index, m.ConversationActive = 16, proto.Bool(true)
 		return []*worldv1.Message{m}
 	}

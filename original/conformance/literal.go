@@ -7,7 +7,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+	"github.com/toolsandbox/toolsandbox/internal/messagetext"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/python"
 )
@@ -58,11 +58,11 @@ func openLiteral(_ context.Context, r *Runner, _ string) (fileRunner, error) {
 		if err == nil && recorded.ExceptionType == "" {
 			text, isText := value.AsStr()
 			if isText { // the original runs it as code
-				c.text("content", recorded.Content, sandbox.ComposeSource(literalCallID, literalTool, text))
+				c.text("content", recorded.Content, messagetext.ComposeSource(literalCallID, literalTool, text))
 				return outcome{differences: c.differences}
 			}
 			call := &worldv1.ToolCall{Id: proto.String(literalCallID), Tool: literalTool, ArgumentsJson: recorded.Arguments}
-			c.text("content", recorded.Content, sandbox.Source(call))
+			c.text("content", recorded.Content, messagetext.Source(call))
 			c.text("literal", recorded.Literal, python.Repr(value))
 		}
 		return outcome{differences: c.differences}

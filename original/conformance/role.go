@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/toolsandbox/toolsandbox/internal/sandbox"
 	"github.com/toolsandbox/toolsandbox/internal/world"
+	"github.com/toolsandbox/toolsandbox/original/row"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
@@ -165,7 +165,7 @@ func (r *roleRow) message(index int32) (*worldv1.Message, error) {
 		}
 		m.VisibleTo = append(m.VisibleTo, role)
 	}
-	row := sandbox.Row{Content: r.Content, ToolCallID: r.ToolCallID, FunctionName: r.FunctionName, Exception: r.Exception}
+	row := row.Row{Content: r.Content, ToolCallID: r.ToolCallID, FunctionName: r.FunctionName, Exception: r.Exception}
 	if err := row.SetBody(m); err != nil {
 		return nil, fmt.Errorf("message %d: %w", index, err)
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/google/uuid"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+	"github.com/toolsandbox/toolsandbox/internal/messagetext"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/python"
 )
@@ -201,7 +201,7 @@ func idOf(m *worldv1.Message) *string {
 	if result := m.GetResult(); result != nil {
 		return result.Id
 	}
-	id, _ := sandbox.Answering(m)
+	id, _ := messagetext.Answering(m)
 	return id
 }
 
@@ -227,11 +227,11 @@ func sameCall(want, got *worldv1.ToolCall, same func(want, got python.Value) boo
 	if want == nil || got == nil || want.GetTool() != got.GetTool() {
 		return false
 	}
-	wantArguments, err := sandbox.Arguments(want)
+	wantArguments, err := messagetext.Arguments(want)
 	if err != nil {
 		return false
 	}
-	gotArguments, err := sandbox.Arguments(got)
+	gotArguments, err := messagetext.Arguments(got)
 	return err == nil && same(wantArguments, gotArguments)
 }
 

@@ -13,7 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+	"github.com/toolsandbox/toolsandbox/internal/messagetext"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
@@ -246,7 +246,7 @@ func (p *roleRun) runCalls(ctx context.Context, calls []*worldv1.Message) error 
 // rejects other calls with an error about the source; the tool host executes them.
 func identifiableCalls(calls []*worldv1.Message) bool {
 	for _, m := range calls {
-		id, _ := sandbox.Answering(m)
+		id, _ := messagetext.Answering(m)
 		if variable := m.GetCall().GetVariable(); variable != "" {
 			id = &variable
 		}

@@ -7,7 +7,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+	"github.com/toolsandbox/toolsandbox/internal/messagetext"
+	"github.com/toolsandbox/toolsandbox/original/row"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
@@ -93,15 +94,15 @@ func (c call) message(index int32, sender worldv1.Role) (*worldv1.Message, error
 		Index: index, Sender: sender, Recipient: worldv1.Role_ROLE_EXECUTION_ENVIRONMENT,
 	}
 	if c.tool == "" {
-		return message, sandbox.Row{Content: &c.source, ToolCallID: c.id}.SetBody(message)
+		return message, row.Row{Content: &c.source, ToolCallID: c.id}.SetBody(message)
 	}
 	arguments, err := python.ParseJSON(c.arguments)
 	if err != nil {
 		return nil, status.Error(codes.InvalidArgument, fmt.Sprintf("arguments of %s: %v", c.tool, err))
 	}
 	if text, ok := arguments.AsStr(); ok { // the original executes a text as code
-		source := sandbox.ComposeSource(*c.id, c.tool, text)
-		return message, sandbox.Row{Content: &source, ToolCallID: c.id, FunctionName: &c.tool}.SetBody(message)
+		source := messagetext.ComposeSource(*c.id, c.tool, text)
+		return message, row.Row{Content: &source, ToolCallID: c.id, FunctionName: &c.tool}.SetBody(message)
 	}
 	message.Body = &worldv1.Message_Call{Call: &worldv1.ToolCall{Id: c.id, Tool: c.tool, Name: &c.tool, ArgumentsJson: c.arguments}}
 	return message, nil

@@ -8,9 +8,10 @@ import (
 	"regexp"
 	"slices"
 
-	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+	"github.com/toolsandbox/toolsandbox/internal/messagetext"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	"github.com/toolsandbox/toolsandbox/original/importer"
+	"github.com/toolsandbox/toolsandbox/original/row"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
@@ -125,7 +126,7 @@ var callPattern = regexp.MustCompile(`^\s*(?:\w+ = )?(?:print\()?(?:repr\()?(\w+
 func (c *toolCase) sourceTools() []string {
 	var names []string
 	for _, call := range c.calls {
-		if read, ok := sandbox.ParseCall(call.source); ok {
+		if read, ok := row.ParseCall(call.source); ok {
 			names = append(names, read.GetTool())
 		} else if found := callPattern.FindStringSubmatch(call.source); found != nil {
 			names = append(names, found[1])
@@ -194,9 +195,9 @@ func (c *comparison) compareAnswers(want []answer, got []*worldv1.Message, first
 }
 
 func (c *comparison) answer(prefix string, want answer, got *worldv1.Message) {
-	row := sandbox.RowOf(got)
+	row := row.Of(got)
 	c.optionalText(prefix+"tool_call_id", want.id, row.ToolCallID)
-	if !closeContent(want, sandbox.Content(got)) || row.Content == nil {
+	if !closeContent(want, messagetext.Content(got)) || row.Content == nil {
 		c.optionalText(prefix+"content", &want.content, row.Content)
 	}
 	c.optionalText(prefix+"exception", want.exception, row.Exception)

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+	"github.com/toolsandbox/toolsandbox/internal/messagetext"
 
 	"buf.build/go/protovalidate"
 	"github.com/google/go-cmp/cmp"
@@ -169,7 +169,7 @@ func printedNumber(number float64) any {
 func printedMessage(m *worldv1.Message) any {
 	out := facts{
 		"index": float64(m.GetIndex()), "sender": world.RoleName(m.GetSender()), "recipient": world.RoleName(m.GetRecipient()),
-		"content": sandbox.Content(m), "conversation_active": m.GetConversationActive(),
+		"content": messagetext.Content(m), "conversation_active": m.GetConversationActive(),
 	}
 	if len(m.GetVisibleTo()) > 0 {
 		out["visible_to"] = each(m.GetVisibleTo(), func(role worldv1.Role) any { return world.RoleName(role) })

@@ -3,8 +3,8 @@ package importer
 import (
 	"slices"
 
-	"github.com/toolsandbox/toolsandbox/internal/sandbox"
 	"github.com/toolsandbox/toolsandbox/internal/world"
+	"github.com/toolsandbox/toolsandbox/original/row"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
@@ -55,7 +55,7 @@ func (r *reader) message(n *node) *worldv1.Message {
 		Sender:    r.role(r.required(n, "sender")),
 		Recipient: r.role(r.required(n, "recipient")),
 	}
-	row := sandbox.Row{
+	row := row.Row{
 		Content:      r.optional(n.get("content")),
 		ToolCallID:   r.optional(n.get("openai_tool_call_id")),
 		FunctionName: r.optional(n.get("openai_function_name")),

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+	"github.com/toolsandbox/toolsandbox/internal/messagetext"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
@@ -146,7 +146,7 @@ func (p *printer) user(subject *scenariov1.Scenario) {
 	}
 	p.heading("Starting messages")
 	for i, m := range setup.GetMessages() {
-		text := sandbox.Content(m)
+		text := messagetext.Content(m)
 		if call := m.GetCall(); call != nil {
 			text = call.GetTool() + " " + call.GetArgumentsJson()
 		}

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+	"github.com/toolsandbox/toolsandbox/internal/messagetext"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
@@ -183,7 +183,7 @@ func (p *printer) message(index int32) string {
 		return fmt.Sprintf("message %d", index)
 	}
 	m := p.report.Messages[index]
-	excerpt := []rune(strings.Join(strings.Fields(sandbox.Content(m)), " "))
+	excerpt := []rune(strings.Join(strings.Fields(messagetext.Content(m)), " "))
 	if len(excerpt) > longestExcerpt {
 		excerpt = append(excerpt[:longestExcerpt-1], '…')
 	}

@@ -6,7 +6,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+	"github.com/toolsandbox/toolsandbox/internal/messagetext"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
@@ -87,7 +87,7 @@ func (r *run) locateSteps(answers map[string]*worldv1.Message) error {
 		if m == nil {
 			return fmt.Errorf("the conversation ends before turn %d of the oracle: shorten the oracle or lengthen the user's script", s.turn+1)
 		}
-		s.index, s.answer, s.failed = int(m.GetIndex()), sandbox.Content(m), m.GetResult().GetException() != ""
+		s.index, s.answer, s.failed = int(m.GetIndex()), messagetext.Content(m), m.GetResult().GetException() != ""
 	}
 	return nil
 }
@@ -192,7 +192,7 @@ func (r *run) sameAnswersAs(t *orchestratorv1.GetTrajectoryResponse, dropped str
 	answers := answersOf(t)
 	for _, s := range r.steps {
 		if s.call != nil && s.call.GetId() != dropped {
-			if m := answers[s.call.GetId()]; m == nil || sandbox.Content(m) != s.answer {
+			if m := answers[s.call.GetId()]; m == nil || messagetext.Content(m) != s.answer {
 				return false
 			}
 		}

@@ -7,8 +7,8 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/toolsandbox/toolsandbox/internal/sandbox"
 	"github.com/toolsandbox/toolsandbox/internal/world"
+	"github.com/toolsandbox/toolsandbox/original/row"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
@@ -151,7 +151,7 @@ func isRewritten(messages []*worldv1.Message, i int) bool {
 }
 
 func messageRow(m *worldv1.Message) object {
-	row := sandbox.RowOf(m)
+	row := row.Of(m)
 	return object{
 		{indexColumn, m.GetIndex()},
 		{"sender", roleValue(m.GetSender())},

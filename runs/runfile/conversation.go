@@ -3,8 +3,9 @@ package runfile
 import (
 	"slices"
 
-	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+	"github.com/toolsandbox/toolsandbox/internal/messagetext"
 	"github.com/toolsandbox/toolsandbox/internal/world"
+	"github.com/toolsandbox/toolsandbox/original/row"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
@@ -75,15 +76,15 @@ func (t *transcript) chat(role, details string, m *worldv1.Message) object {
 }
 
 // content returns nil for a null content.
-func content(m *worldv1.Message) *string { return sandbox.RowOf(m).Content }
+func content(m *worldv1.Message) *string { return row.Of(m).Content }
 
 // callArguments returns the arguments of a call as JSON text, and code verbatim.
 func callArguments(m *worldv1.Message) string {
 	call := m.GetCall()
 	if call == nil {
-		return sandbox.Content(m)
+		return messagetext.Content(m)
 	}
-	value, err := sandbox.Arguments(call)
+	value, err := messagetext.Arguments(call)
 	if err != nil {
 		value = python.Str(call.GetArgumentsText())
 	}
@@ -94,7 +95,7 @@ func callArguments(m *worldv1.Message) string {
 func (t *transcript) calls(messages []*worldv1.Message) object {
 	var calls []any
 	for _, m := range messages {
-		id, name := sandbox.Answering(m)
+		id, name := messagetext.Answering(m)
 		calls = append(calls, object{
 			{"id", id},
 			{"function", object{{"arguments", callArguments(m)}, {"name", name}}},

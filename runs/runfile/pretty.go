@@ -6,8 +6,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/toolsandbox/toolsandbox/internal/sandbox"
 	"github.com/toolsandbox/toolsandbox/internal/world"
+	"github.com/toolsandbox/toolsandbox/original/row"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
@@ -42,7 +42,7 @@ func prettyPrint(r Rollout) []byte {
 		if isDemonstration(m) {
 			continue
 		}
-		row := sandbox.RowOf(m)
+		row := row.Of(m)
 		writeCells(&out, []string{
 			fmt.Sprint(m.GetIndex()), world.RoleName(m.GetSender()), world.RoleName(m.GetRecipient()), text(row.Content),
 			text(row.FunctionName), text(row.Exception), strings.Join(row.ToolTrace, "\n"),

@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/toolsandbox/toolsandbox/internal/sandbox"
 	"github.com/toolsandbox/toolsandbox/internal/world"
+	"github.com/toolsandbox/toolsandbox/original/row"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
@@ -95,11 +95,11 @@ func (c cells) index() (int32, error) {
 
 func readMessages(rows []cells) ([]*worldv1.Message, error) {
 	var messages []*worldv1.Message
-	for _, row := range rows {
-		if row.isBlank() {
+	for _, cells := range rows {
+		if cells.isBlank() {
 			continue
 		}
-		message, err := readMessage(row)
+		message, err := readMessage(cells)
 		if err != nil {
 			return nil, fmt.Errorf("message %d: %w", len(messages), err)
 		}
@@ -111,13 +111,13 @@ func readMessages(rows []cells) ([]*worldv1.Message, error) {
 	return messages, nil
 }
 
-func readMessage(row cells) (*worldv1.Message, error) {
-	index, err := row.index()
+func readMessage(line cells) (*worldv1.Message, error) {
+	index, err := line.index()
 	if err != nil {
 		return nil, err
 	}
 	message := &worldv1.Message{Index: index}
-	var body sandbox.Row
+	var body row.Row
 	var sender, recipient string
 	var readers []string
 	for _, field := range []struct {
@@ -134,7 +134,7 @@ func readMessage(row cells) (*worldv1.Message, error) {
 		{"tool_trace", &body.ToolTrace},
 		{"visible_to", &readers},
 	} {
-		if err := row.read(field.column, field.into); err != nil {
+		if err := line.read(field.column, field.into); err != nil {
 			return nil, err
 		}
 	}

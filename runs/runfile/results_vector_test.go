@@ -11,9 +11,9 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/toolsandbox/toolsandbox/internal/sandbox/sandboxtest"
 	"github.com/toolsandbox/toolsandbox/internal/testkit/vectortest"
 	"github.com/toolsandbox/toolsandbox/internal/world"
+	"github.com/toolsandbox/toolsandbox/original/row/rowtest"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
@@ -224,7 +224,7 @@ func TestLiteralVectors(t *testing.T) {
 		if c.Content == nil || json.Unmarshal([]byte(c.Arguments), &want) != nil {
 			return // not a call, or a number outside JSON
 		}
-		if text := callArguments(sandboxtest.Message(worldv1.Role_ROLE_AGENT, worldv1.Role_ROLE_EXECUTION_ENVIRONMENT, *c.Content)); json.Unmarshal([]byte(text), &got) != nil {
+		if text := callArguments(rowtest.Message(worldv1.Role_ROLE_AGENT, worldv1.Role_ROLE_EXECUTION_ENVIRONMENT, *c.Content)); json.Unmarshal([]byte(text), &got) != nil {
 			t.Errorf("line %d: %s gives %s, want %s", line, *c.Content, text, c.Arguments)
 		} else if diff := gocmp.Diff(want, got); diff != "" {
 			t.Errorf("line %d (-want +got):\n%s", line, diff)

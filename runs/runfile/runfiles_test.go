@@ -13,10 +13,10 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/toolsandbox/toolsandbox/internal/sandbox"
-	"github.com/toolsandbox/toolsandbox/internal/sandbox/sandboxtest"
 	"github.com/toolsandbox/toolsandbox/internal/testkit/worldtest"
 	"github.com/toolsandbox/toolsandbox/internal/world"
+	"github.com/toolsandbox/toolsandbox/original/row"
+	"github.com/toolsandbox/toolsandbox/original/row/rowtest"
 
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
@@ -39,16 +39,16 @@ func sampleRollout() Rollout {
 		}}}
 	}
 	messages := []*worldv1.Message{
-		sandboxtest.Message(system, environment, "# set-up"),
+		rowtest.Message(system, environment, "# set-up"),
 		{Sender: system, Recipient: agent, Body: &worldv1.Message_Text{Text: "Be careful."}},
 		{Sender: user, Recipient: agent, Body: &worldv1.Message_Text{Text: "An example."}, VisibleTo: []worldv1.Role{user}},
 		{Sender: user, Recipient: agent, Body: &worldv1.Message_Text{Text: "Save Jürgen."}},
 		call("a", "contact_0", "add_contact", `{"name": "Jürgen <Ü>", "phone_number": "+493023125001"}`),
 		call("b", "contact_2", "remove_contact", `{"person_id": "it's", "x": [1, 2.5, null, true]}`),
-		sandboxtest.Read(environment, agent, sandbox.Row{
+		rowtest.Read(environment, agent, row.Row{
 			Content: proto.String("'p-1'"), ToolCallID: proto.String("a"), FunctionName: proto.String("contact_0"), ToolTrace: []string{trace},
 		}),
-		sandboxtest.Read(environment, agent, sandbox.Row{
+		rowtest.Read(environment, agent, row.Row{
 			Content: proto.String("TypeError: no"), ToolCallID: proto.String("b"), FunctionName: proto.String("contact_2"),
 			Exception: proto.String("TypeError: no"),
 		}),

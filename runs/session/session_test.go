@@ -17,9 +17,9 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/bus"
 	"github.com/toolsandbox/toolsandbox/internal/process"
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
-	"github.com/toolsandbox/toolsandbox/internal/sandbox/sandboxtest"
 	"github.com/toolsandbox/toolsandbox/internal/testkit/worldtest"
 	"github.com/toolsandbox/toolsandbox/internal/world"
+	"github.com/toolsandbox/toolsandbox/original/row/rowtest"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
@@ -106,7 +106,7 @@ func (s *installation) play(t *testing.T, id string, change func(*worldv1.Messag
 	for _, sources := range turns {
 		var calls []*worldv1.Message
 		for i, source := range sources {
-			call := sandboxtest.Message(agent, environment, source)
+			call := rowtest.Message(agent, environment, source)
 			call.Index, call.ConversationActive = int32(len(messages)+i), proto.Bool(true)
 			calls = append(calls, call)
 		}
@@ -178,7 +178,7 @@ func TestVerify(t *testing.T) {
 		}
 	}
 	index := s.session(t, "s.0").GetLastIndex() + 2
-	call := sandboxtest.Message(agent, environment, "print(set_wifi_status(on=True))")
+	call := rowtest.Message(agent, environment, "print(set_wifi_status(on=True))")
 	call.Index, call.ConversationActive = index-1, proto.Bool(true)
 	if _, err := s.toolHost("s.0").Execute(s.ctx, &toolhostv1.ExecuteRequest{SessionId: "s.0", Index: index, Calls: []*worldv1.Message{call}}); err != nil {
 		t.Fatal(err)

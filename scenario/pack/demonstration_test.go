@@ -9,8 +9,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
 
-	"github.com/toolsandbox/toolsandbox/internal/sandbox"
-	"github.com/toolsandbox/toolsandbox/internal/sandbox/sandboxtest"
+	"github.com/toolsandbox/toolsandbox/internal/messagetext"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/python"
@@ -48,28 +47,32 @@ func loadDemonstration(t *testing.T, text string) *setupv1.Setup {
 func TestDemonstrationCalls(t *testing.T) {
 	const user, agent, environment = worldv1.Role_ROLE_USER, worldv1.Role_ROLE_AGENT, worldv1.Role_ROLE_EXECUTION_ENVIRONMENT
 	var want []*worldv1.Message
-	add := func(from, to worldv1.Role, text, id, tool string) *worldv1.Message {
-		row := sandbox.Row{Content: &text}
-		if id != "" {
-			row.ToolCallID, row.FunctionName = &id, &tool
-		}
-		m := sandboxtest.Read(from, to, row)
+	add := func(m *worldv1.Message) {
 		m.Index, m.ConversationActive, m.VisibleTo = int32(len(want))+2, proto.Bool(true), []worldv1.Role{user}
 		want = append(want, m)
-		return m
+	}
+	say := func(from, to worldv1.Role, text string) {
+		add(&worldv1.Message{Sender: from, Recipient: to, Body: &worldv1.Message_Text{Text: text}})
 	}
 	call := func(id, tool, arguments string) {
-		add(user, environment, id+"_parameters = "+arguments+"\n"+id+"_response = "+tool+"(**"+id+"_parameters)\nprint(repr("+id+"_response))", id, tool)
+		add(&worldv1.Message{Sender: user, Recipient: environment, Body: &worldv1.Message_Call{Call: &worldv1.ToolCall{
+			Id: &id, Name: &tool, Tool: tool, ArgumentsJson: arguments,
+		}}})
 	}
-	add(user, agent, "How late is it?", "", "")
-	call("example_1", "set_wifi_status", "{'on': True}")
-	add(environment, user, "None", "example_1", "set_wifi_status")
-	call("example_2", "set_wifi_status", "{'on': False}")
+	answer := func(id, tool, text string, exception *string) {
+		add(&worldv1.Message{Sender: environment, Recipient: user, Body: &worldv1.Message_Result{Result: &worldv1.ToolResult{
+			Id: &id, Name: &tool, Text: &text, Exception: exception,
+		}}})
+	}
+	say(user, agent, "How late is it?")
+	call("example_1", "set_wifi_status", `{"on": true}`)
+	answer("example_1", "set_wifi_status", "None", nil)
+	call("example_2", "set_wifi_status", `{"on": false}`)
 	call("example_3", "search_contacts", "{}")
-	add(environment, user, "PermissionError: no", "example_2", "set_wifi_status").GetResult().Exception = proto.String("PermissionError: no")
-	add(environment, user, "[]", "example_3", "search_contacts")
-	add(agent, user, "Nine.", "", "")
-	add(user, environment, "end_conversation()", "", "")
+	answer("example_2", "set_wifi_status", "PermissionError: no", proto.String("PermissionError: no"))
+	answer("example_3", "search_contacts", "[]", nil)
+	say(agent, user, "Nine.")
+	add(&worldv1.Message{Sender: user, Recipient: environment, Body: &worldv1.Message_Code{Code: &worldv1.Code{Source: "end_conversation()"}}})
 	got := loadDemonstration(t, demonstrationScenario(t)).GetMessages()
 	if len(got) != len(want)+4 {
 		t.Fatalf("got %d messages, want %d", len(got), len(want)+4)
@@ -82,7 +85,7 @@ func TestDemonstrationCalls(t *testing.T) {
 // TestDemonstrationTimes checks times in arguments.
 func TestDemonstrationTimes(t *testing.T) {
 	got := loadDemonstration(t, edit(t, demonstrationScenario(t), "{tool: search_contacts, answer", `{tool: search_contacts, arguments: {near: {python: 'now'}}, answer`))
-	arguments, err := sandbox.Arguments(got.GetMessages()[6].GetCall())
+	arguments, err := messagetext.Arguments(got.GetMessages()[6].GetCall())
 	if got, want := python.JSON(arguments), fmt.Sprintf(`{"near": %.1f}`, got.GetClock().GetNow()); err != nil || got != want {
 		t.Errorf("arguments: got %s, want %s", got, want)
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+	"github.com/toolsandbox/toolsandbox/internal/messagetext"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -121,7 +121,7 @@ func TestDialectSimulator(t *testing.T) {
 	request.Role = user
 	request.View = []*worldv1.Message{message(0, system, user, "s"), message(1, user, agent, "u"), message(2, agent, user, "a")}
 	got, err := serve(t, withKeys(nil), natstest.Start(t)).Respond(t.Context(), request)
-	if err != nil || len(got.GetMessages()) != 1 || sandbox.Content(got.GetMessages()[0]) != "It is me." {
+	if err != nil || len(got.GetMessages()) != 1 || messagetext.Content(got.GetMessages()[0]) != "It is me." {
 		t.Errorf("got %v and %v, want the text", got, err)
 	}
 	if want := `\u003c|im_start|\u003eassistant\nu\u003c|im_end|\u003e\n\u003c|im_start|\u003euser\na\u003c|im_end|\u003e`; !strings.Contains(f.bodies[0], want) {

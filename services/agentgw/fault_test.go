@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+	"github.com/toolsandbox/toolsandbox/internal/messagetext"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -138,7 +138,7 @@ func (f fault) check(t *testing.T, client agentgwv1.AgentGatewayServiceClient, p
 	if n := requests.Load(); n != f.requests {
 		t.Errorf("%s of %s: got %d requests, want %d", f.name, p, n, f.requests)
 	}
-	if got, err := client.Respond(t.Context(), beside); err != nil || sandbox.Content(got.GetMessages()[0]) != "hello" {
+	if got, err := client.Respond(t.Context(), beside); err != nil || messagetext.Content(got.GetMessages()[0]) != "hello" {
 		t.Errorf("beside %s of %s: got %v and %v, want its answer", f.name, p, got, err)
 	}
 }

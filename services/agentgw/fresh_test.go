@@ -7,7 +7,7 @@ import (
 
 	"google.golang.org/grpc/metadata"
 
-	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+	"github.com/toolsandbox/toolsandbox/internal/messagetext"
 
 	"github.com/toolsandbox/toolsandbox/internal/testkit/natstest"
 )
@@ -27,7 +27,7 @@ func TestFresh(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := sandbox.Content(response.GetMessages()[0]); got != "first" {
+		if got := messagetext.Content(response.GetMessages()[0]); got != "first" {
 			t.Errorf("answer %d: got %q, want %q", asked, got, "first")
 		}
 		if got := f.count(); got != asked {
@@ -48,7 +48,7 @@ func TestFreshRepeated(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := sandbox.Content(response.GetMessages()[0]); got != "hello" {
+		if got := messagetext.Content(response.GetMessages()[0]); got != "hello" {
 			t.Errorf("answer: got %q, want %q", got, "hello")
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+	"github.com/toolsandbox/toolsandbox/internal/messagetext"
 
 	"github.com/toolsandbox/toolsandbox/internal/testkit/natstest"
 
@@ -54,7 +54,7 @@ func TestDoubleEncodedArguments(t *testing.T) {
 				t.Errorf("%s, compat %t: got %v and %v, want a call", who, compat, got, err)
 				continue
 			}
-			content, tool := sandbox.Content(got.GetMessages()[0]), got.GetMessages()[0].GetCall().GetTool()
+			content, tool := messagetext.Content(got.GetMessages()[0]), got.GetMessages()[0].GetCall().GetTool()
 			if tool != "search_contacts" || !strings.Contains(content, `_parameters = {"name": "Ann"}`) {
 				t.Errorf("%s, compat %t: got %q, want a call of search_contacts with the object as it is spelled", who, compat, content)
 			}
@@ -73,7 +73,7 @@ func TestLastMessageHidden(t *testing.T) {
 			request.View = []*worldv1.Message{message(0, user, agent, "u"), message(1, agent, user, "a")}
 			request.Index = 3 // message 2 is the user's, and hidden
 			got, err := client.Respond(t.Context(), request)
-			if err != nil || len(got.GetMessages()) != 1 || sandbox.Content(got.GetMessages()[0]) != "hello" {
+			if err != nil || len(got.GetMessages()) != 1 || messagetext.Content(got.GetMessages()[0]) != "hello" {
 				t.Errorf("%s, compat %t: got %v and %v, want the model's text", p, compat, got, err)
 				continue
 			}

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+	"github.com/toolsandbox/toolsandbox/internal/messagetext"
 
 	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel"
@@ -224,7 +224,7 @@ func TestPluginSeesConversation(t *testing.T) {
 		ConversationId: got.GetConversationId(), Turn: 2,
 		Messages: []*agentv1.Message{
 			{Speaker: agentv1.Speaker_SPEAKER_SYSTEM, Text: "Do not assume anything."},
-			{Speaker: agentv1.Speaker_SPEAKER_USER, Text: sandbox.Content(wifiView()[1])},
+			{Speaker: agentv1.Speaker_SPEAKER_USER, Text: messagetext.Content(wifiView()[1])},
 			{Speaker: agentv1.Speaker_SPEAKER_AGENT, Text: "Sure?"},
 			{Speaker: agentv1.Speaker_SPEAKER_AGENT, Calls: []*agentv1.ToolCall{
 				{Id: "c1", Name: "setting_9", ArgumentsJson: `{"on": false, "x": 1e+22}`},

@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+	"github.com/toolsandbox/toolsandbox/internal/messagetext"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -90,7 +90,7 @@ func TestLongPluginTLS(t *testing.T) {
 			cfg.AgentCA = test.ca
 			client := serve(t, cfg, natstest.Start(t))
 			got, err := client.Respond(t.Context(), ask(play(t, agent, test.player)))
-			if status.Code(err) != test.code || test.code == codes.OK && sandbox.Content(got.GetMessages()[0]) != "hello" {
+			if status.Code(err) != test.code || test.code == codes.OK && messagetext.Content(got.GetMessages()[0]) != "hello" {
 				t.Errorf("Respond: got %v, %v, want code %s", got, err, test.code)
 			}
 		})

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+	"github.com/toolsandbox/toolsandbox/internal/messagetext"
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/codes"
@@ -85,7 +85,7 @@ func TestExchangeContinues(t *testing.T) {
 		t.Errorf("after the failure: got %d tries, want 2", got)
 	}
 	response, err := client.Respond(t.Context(), request)
-	if err != nil || sandbox.Content(response.GetMessages()[0]) != "anew" {
+	if err != nil || messagetext.Content(response.GetMessages()[0]) != "anew" {
 		t.Fatalf("got %v and %v, want an answer", response, err)
 	}
 	tries := exchangeOf(t, b, request).GetAttempts()
@@ -114,7 +114,7 @@ func TestReplyToAnotherConversation(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := sandbox.Content(response.GetMessages()[0]); got != c.want {
+		if got := messagetext.Content(response.GetMessages()[0]); got != c.want {
 			t.Errorf("conversation %s: got %q, want %q", c.conversation, got, c.want)
 		}
 	}
@@ -138,7 +138,7 @@ func TestExchangeIsTruncated(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := len(sandbox.Content(response.GetMessages()[0])); got != c.answered {
+		if got := len(messagetext.Content(response.GetMessages()[0])); got != c.answered {
 			t.Errorf("%s: got an answer of %d, want %d", c.name, got, c.answered)
 		}
 		got := exchangeOf(t, b, request)

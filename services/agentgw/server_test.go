@@ -17,9 +17,9 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
-	"github.com/toolsandbox/toolsandbox/internal/sandbox"
-	"github.com/toolsandbox/toolsandbox/internal/sandbox/sandboxtest"
 	"github.com/toolsandbox/toolsandbox/internal/testkit/natstest"
+	"github.com/toolsandbox/toolsandbox/original/row"
+	"github.com/toolsandbox/toolsandbox/original/row/rowtest"
 	"github.com/toolsandbox/toolsandbox/services/agentgw"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/player"
 
@@ -78,13 +78,13 @@ func play(tb testing.TB, role worldv1.Role, text string) *agentgwv1.Player {
 }
 
 func message(index int32, from, to worldv1.Role, content string) *worldv1.Message {
-	m := sandboxtest.Message(from, to, content)
+	m := rowtest.Message(from, to, content)
 	m.Index = index
 	return m
 }
 
 func call(index int32, from worldv1.Role, content, id, name string) *worldv1.Message {
-	m := sandboxtest.Read(from, environment, sandbox.Row{Content: &content, ToolCallID: &id, FunctionName: &name})
+	m := rowtest.Read(from, environment, row.Row{Content: &content, ToolCallID: &id, FunctionName: &name})
 	m.Index, m.VisibleTo = index, []worldv1.Role{from, environment}
 	return m
 }

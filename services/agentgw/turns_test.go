@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+	"github.com/toolsandbox/toolsandbox/internal/messagetext"
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/codes"
@@ -87,7 +87,7 @@ func TestTurnAskedTwice(t *testing.T) {
 	}
 	m.answer <- struct{}{}
 	for name, done := range map[string]<-chan turnResult{"first": first, "second": second} {
-		if got := <-done; got.err != nil || sandbox.Content(got.response.GetMessages()[0]) != "answer 1" {
+		if got := <-done; got.err != nil || messagetext.Content(got.response.GetMessages()[0]) != "answer 1" {
 			t.Errorf("%s: got %v and %v, want the first answer", name, got.response, got.err)
 		}
 	}
@@ -114,7 +114,7 @@ func TestCallerGone(t *testing.T) {
 	request.Fresh = false
 	second := respond(t.Context(), client, request)
 	m.answer <- struct{}{}
-	if got := <-second; got.err != nil || sandbox.Content(got.response.GetMessages()[0]) != "answer 1" {
+	if got := <-second; got.err != nil || messagetext.Content(got.response.GetMessages()[0]) != "answer 1" {
 		t.Errorf("got %v and %v, want the answer to the request of who left", got.response, got.err)
 	}
 	if len(m.asked) > 0 {
@@ -140,7 +140,7 @@ func TestTurnAtTwoGateways(t *testing.T) {
 	if diff := cmp.Diff(one.response, two.response, protocmp.Transform()); diff != "" {
 		t.Errorf("the answers of two gateways differ:\n%s", diff)
 	}
-	text := sandbox.Content(one.response.GetMessages()[0])
+	text := messagetext.Content(one.response.GetMessages()[0])
 	tries := exchangeOf(t, b, request).GetAttempts()
 	if len(tries) != 1 || string(tries[0].GetAnswer()) != textAnswer(openaiModel, text) {
 		t.Errorf("got tries %v in the record, want the one that said %q", tries, text)

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+	"github.com/toolsandbox/toolsandbox/internal/messagetext"
 
 	"github.com/toolsandbox/toolsandbox/internal/testkit/natstest"
 
@@ -62,7 +62,7 @@ func TestFailingUser(t *testing.T) {
 			}
 			said := strings.TrimPrefix(response.GetFailure().GetClass().String(), "FAILURE_CLASS_") + " " + response.GetFailure().GetDetail()
 			if response.GetFailure() == nil {
-				said = sandbox.Content(response.GetMessages()[0])
+				said = messagetext.Content(response.GetMessages()[0])
 			} else if n := response.GetUsage().GetInputTokens(); n != 7 {
 				t.Errorf("%s: got %d tokens in, want the 7 that were paid for", test.role, n)
 			}

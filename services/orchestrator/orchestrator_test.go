@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
-	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+	"github.com/toolsandbox/toolsandbox/internal/messagetext"
 
 	"google.golang.org/grpc"
 
@@ -76,7 +76,7 @@ func TestRun(t *testing.T) {
 	}
 	var said []string
 	for _, m := range trajectory.GetMessages() {
-		said = append(said, sandbox.Content(m))
+		said = append(said, messagetext.Content(m))
 	}
 	if got := fmt.Sprint(said, trajectory.GetEnd().GetReason()); got != "[hello a u] END_REASON_MESSAGE_LIMIT" {
 		t.Errorf("trajectory: got %s, want [hello a u] END_REASON_MESSAGE_LIMIT", got)

@@ -12,7 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
 
-	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+	"github.com/toolsandbox/toolsandbox/internal/messagetext"
 	"github.com/toolsandbox/toolsandbox/internal/testkit/natstest"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
@@ -78,7 +78,7 @@ func (k *talk) execute(sender worldv1.Role, sources ...string) []string {
 	k.next += int32(len(sources))
 	var answers []string
 	for _, answer := range response.GetAnswers() {
-		answers = append(answers, sandbox.Content(answer))
+		answers = append(answers, messagetext.Content(answer))
 	}
 	return answers
 }

@@ -10,7 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
 
-	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+	"github.com/toolsandbox/toolsandbox/internal/messagetext"
 	"github.com/toolsandbox/toolsandbox/internal/testkit/natstest"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
@@ -178,7 +178,7 @@ func TestEventMistakes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := sandbox.Content(execution.GetOutcome().GetAnswers()[0]); got != want {
+		if got := messagetext.Content(execution.GetOutcome().GetAnswers()[0]); got != want {
 			t.Errorf("%s: got %s, want %s", source, got, want)
 		}
 		index += 2
@@ -187,7 +187,7 @@ func TestEventMistakes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := sandbox.Content(execution.GetOutcome().GetAnswers()[0]); got != "64" {
+	if got := messagetext.Content(execution.GetOutcome().GetAnswers()[0]); got != "64" {
 		t.Errorf("events after 10,000 were scheduled: got %s, want 64", got)
 	}
 	bad := eventSetup()

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+	"github.com/toolsandbox/toolsandbox/internal/messagetext"
 
 	"github.com/google/go-cmp/cmp"
 	"go.etcd.io/bbolt"
@@ -124,7 +124,7 @@ func say(tb testing.TB, client toolhostv1.ToolHostServiceClient, id string, inde
 	}
 	var contents []string
 	for _, answer := range run(tb, client, id, index, calls...).GetAnswers() {
-		contents = append(contents, sandbox.Content(answer))
+		contents = append(contents, messagetext.Content(answer))
 	}
 	return contents
 }
@@ -456,7 +456,7 @@ func TestLiveCancelled(t *testing.T) {
 	cancel()
 	wantCode(t, "cancelled", <-ended, codes.Canceled)
 	response, err := client.Execute(t.Context(), request)
-	if err != nil || len(response.GetAnswers()) != 2 || sandbox.Content(response.GetAnswers()[1]) != "here" {
+	if err != nil || len(response.GetAnswers()) != 2 || messagetext.Content(response.GetAnswers()[1]) != "here" {
 		t.Errorf("the same again: got %v, error %v, want two answers", response.GetAnswers(), err)
 	}
 	if got := answers(t, client, "s"); len(got) != 2 {

@@ -8,7 +8,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+	"github.com/toolsandbox/toolsandbox/internal/messagetext"
 	"github.com/toolsandbox/toolsandbox/internal/testkit/natstest"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
@@ -68,12 +68,12 @@ def add_letter(letter: str) -> str:
 	letter := func(client toolhostv1.ToolHostServiceClient, session string, index int32, want string) {
 		t.Helper()
 		response, err := client.Execute(t.Context(), &toolhostv1.ExecuteRequest{SessionId: session, Index: index + 1, Calls: []*worldv1.Message{
-			call(index, worldv1.Role_ROLE_AGENT, sandbox.ComposeSource("call_1", "add_letter", "{'letter': 'x'}")),
+			call(index, worldv1.Role_ROLE_AGENT, messagetext.ComposeSource("call_1", "add_letter", "{'letter': 'x'}")),
 		}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := sandbox.Content(response.GetAnswers()[0]); got != want {
+		if got := messagetext.Content(response.GetAnswers()[0]); got != want {
 			t.Errorf("call in %s: got %s, want %s", session, got, want)
 		}
 	}

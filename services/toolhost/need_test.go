@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+	"github.com/toolsandbox/toolsandbox/internal/messagetext"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -47,7 +47,7 @@ func TestNeeds(t *testing.T) {
 			id := fmt.Sprintf("need.%d.%s", number, service)
 			create(t, client, id, setup)
 			before := versions(t, client, id)
-			message := call(2, info.GetVisibleTo()[0], sandbox.ComposeSource("call_1", name, python.Repr(requiredArguments(t, info))))
+			message := call(2, info.GetVisibleTo()[0], messagetext.ComposeSource("call_1", name, python.Repr(requiredArguments(t, info))))
 			answer := run(t, client, id, 3, message).GetAnswers()[0]
 			want := slices.Contains(info.GetNeeds(), service) || slices.Contains(info.GetDefaultNeeds(), service)
 			if got := strings.HasPrefix(answer.GetResult().GetException(), refusals()[service]); got != want {

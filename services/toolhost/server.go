@@ -13,8 +13,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/toolsandbox/toolsandbox/internal/messagetext"
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
-	"github.com/toolsandbox/toolsandbox/internal/sandbox"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
@@ -152,7 +152,7 @@ func observer(ctx context.Context) host.Observer {
 				attribute.String("gen_ai.operation.name", "execute_tool"),
 				attribute.String("gen_ai.tool.name", name),
 			))
-			if id, _ := sandbox.Answering(calls[answer.Call]); id != nil {
+			if id, _ := messagetext.Answering(calls[answer.Call]); id != nil {
 				span.SetAttributes(attribute.String("gen_ai.tool.call.id", *id))
 			}
 			if answer.Exception != "" {

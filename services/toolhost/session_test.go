@@ -11,8 +11,9 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/toolsandbox/toolsandbox/internal/sandbox"
-	"github.com/toolsandbox/toolsandbox/internal/sandbox/sandboxtest"
+	"github.com/toolsandbox/toolsandbox/internal/messagetext"
+	"github.com/toolsandbox/toolsandbox/original/row"
+	"github.com/toolsandbox/toolsandbox/original/row/rowtest"
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/codes"
@@ -52,11 +53,11 @@ func smallSetup(name string) *setupv1.Setup {
 // addContact returns the call that adds a contact, as the message at the given index.
 func addContact(index int32, name string) *worldv1.Message {
 	args := python.DictOf(python.Item{Key: "name", Value: python.Str(name)}, python.Item{Key: "phone_number", Value: python.Str("+14085551111")})
-	return call(index, worldv1.Role_ROLE_AGENT, sandbox.ComposeSource("call_1", "add_contact", python.Repr(args)))
+	return call(index, worldv1.Role_ROLE_AGENT, messagetext.ComposeSource("call_1", "add_contact", python.Repr(args)))
 }
 
 func call(index int32, sender worldv1.Role, source string) *worldv1.Message {
-	m := sandboxtest.Read(sender, worldv1.Role_ROLE_EXECUTION_ENVIRONMENT, sandbox.Row{Content: &source, ToolCallID: proto.String("call_1")})
+	m := rowtest.Read(sender, worldv1.Role_ROLE_EXECUTION_ENVIRONMENT, row.Row{Content: &source, ToolCallID: proto.String("call_1")})
 	m.Index = index
 	return m
 }
@@ -230,7 +231,7 @@ func TestEvicted(t *testing.T) {
 			for _, id := range []string{"a", "b"} {
 				index := int32(3 + 2*step)
 				response := run(t, client, id, index, call(index-1, worldv1.Role_ROLE_AGENT, source))
-				answers[i] = append(answers[i], sandbox.Content(response.GetAnswers()[0])+fmt.Sprint(response.GetVersions()))
+				answers[i] = append(answers[i], messagetext.Content(response.GetAnswers()[0])+fmt.Sprint(response.GetVersions()))
 			}
 		}
 	}

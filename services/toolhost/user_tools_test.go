@@ -4,7 +4,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+	"github.com/toolsandbox/toolsandbox/internal/messagetext"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 
 	"github.com/google/go-cmp/cmp"
@@ -50,7 +50,7 @@ func TestUserTools(t *testing.T) {
 	for index, refused := range []*worldv1.Message{addContact(4, "Cid"), call(6, user, "get_wifi_status()")} {
 		at := int32(5 + 2*index)
 		if got := run(t, client, "s.1", at, refused).GetAnswers()[0]; got.GetResult().Exception == nil {
-			t.Errorf("%s by %s: got %q, want a NameError", sandbox.Content(refused), refused.GetSender(), sandbox.Content(got))
+			t.Errorf("%s by %s: got %q, want a NameError", messagetext.Content(refused), refused.GetSender(), messagetext.Content(got))
 		}
 	}
 }

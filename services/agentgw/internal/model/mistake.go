@@ -1,7 +1,7 @@
 package model
 
 import (
-	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+	"github.com/toolsandbox/toolsandbox/internal/messagetext"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/turn"
 
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
@@ -38,9 +38,9 @@ func isUnusable(m *worldv1.Message, tools *turn.Tools) bool {
 	if call == nil {
 		return m.GetBody() == nil || m.GetText() == "" && m.GetCode() == nil
 	}
-	args, err := sandbox.Arguments(call)
+	args, err := messagetext.Arguments(call)
 	_, object := args.AsDict()
-	if text, ok := args.AsStr(); ok && sandbox.IsObject(text) {
+	if text, ok := args.AsStr(); ok && messagetext.IsObject(text) {
 		object = true
 	}
 	return err != nil || !object || !tools.Knows(call.GetTool())

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+	"github.com/toolsandbox/toolsandbox/internal/messagetext"
 
 	"go.uber.org/goleak"
 	"google.golang.org/grpc"
@@ -120,7 +120,7 @@ func TestHandshakes(t *testing.T) {
 			})
 			got, err := dialer.Respond(t.Context(), actRequestTo(test.scheme+serveGreeter(t, test.server...)), turn.AnyTools())
 			if test.want == "" {
-				if err != nil || sandbox.Content(got.GetMessages()[0]) != "hello" {
+				if err != nil || messagetext.Content(got.GetMessages()[0]) != "hello" {
 					t.Errorf("Respond: got %v, %v, want hello", got, err)
 				}
 				return

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+	"github.com/toolsandbox/toolsandbox/internal/messagetext"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
@@ -27,7 +27,7 @@ func wordsOf(view []*worldv1.Message) []string {
 	}
 	remaining := maxScanned
 	for i := len(view) - 1; i >= 0 && remaining > 0; i-- {
-		text := sandbox.Content(view[i])
+		text := messagetext.Content(view[i])
 		text = text[:min(len(text), remaining)]
 		remaining -= len(text)
 		for word := range strings.FieldsFuncSeq(text, separates) {

@@ -11,7 +11,7 @@ import (
 	"github.com/google/uuid"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+	"github.com/toolsandbox/toolsandbox/internal/messagetext"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/python"
 )
@@ -162,7 +162,7 @@ func (c Call) setArguments(call *worldv1.ToolCall) *Mistake {
 	}
 	call.ArgumentsJson = text
 	_, object := args.AsDict()
-	if str, ok := args.AsStr(); object || ok && sandbox.IsObject(str) {
+	if str, ok := args.AsStr(); object || ok && messagetext.IsObject(str) {
 		return nil
 	}
 	return &Mistake{Exception: exceptionType, Detail: fmt.Sprintf("arguments of %s: a JSON object expected, got %s", call.GetName(), args.TypeName())}

@@ -6,7 +6,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+	"github.com/toolsandbox/toolsandbox/internal/messagetext"
+	"github.com/toolsandbox/toolsandbox/original/row"
 	"github.com/toolsandbox/toolsandbox/python"
 
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
@@ -23,11 +24,11 @@ func TestCalls(t *testing.T) {
 		mistake string
 		raised  bool
 	}{
-		"as stated":           {Call{ID: p("a-1"), Name: "contact_0", Arguments: `{"x": 1.0}`}, p("a-1"), sandbox.ComposeSource("a-1", "add_contact", "{'x': 1.0}"), "", false},
+		"as stated":           {Call{ID: p("a-1"), Name: "contact_0", Arguments: `{"x": 1.0}`}, p("a-1"), messagetext.ComposeSource("a-1", "add_contact", "{'x': 1.0}"), "", false},
 		"empty id":            {Call{ID: p(""), Name: "contact_0", Arguments: `{}`}, p(""), "_parameters = {}\n_response = add_contact(**_parameters)\nprint(repr(_response))", "", false},
 		"no id":               {Call{Name: "contact_0", Arguments: `{}`}, nil, "None_parameters = {}\nNone_response = add_contact(**None_parameters)\nprint(repr(None_response))", "", false},
 		"drawn":               {Call{IDRule: DeriveID, Name: "contact_0", Arguments: `{}`}, p("e1a4c1b5-6a6c-5d8e-9a2e-000000000000"), "add_contact_parameters = {}\nadd_contact_response = add_contact(**add_contact_parameters)\nprint(repr(add_contact_response))", "", false},
-		"hostile id":          {Call{ID: p(hostile), Name: "contact_0", Arguments: `{}`}, p("call_4"), sandbox.ComposeSource("call_4", "add_contact", "{}"), "", false},
+		"hostile id":          {Call{ID: p(hostile), Name: "contact_0", Arguments: `{}`}, p("call_4"), messagetext.ComposeSource("call_4", "add_contact", "{}"), "", false},
 		"unknown":             {Call{ID: p("a"), Name: "add_contact", Arguments: `{}`}, p("a"), "a_parameters = {}\na_response = add_contact__(**a_parameters)\nprint(repr(a_response))", "KeyError", true},
 		"keyword":             {Call{ID: p("a"), Name: "import", Arguments: `{}`}, p("a"), "a_parameters = {}\na_response = import_(**a_parameters)\nprint(repr(a_response))", "KeyError", true},
 		"no JSON":             {Call{ID: p("a"), Name: "contact_0", Arguments: `{'x'}`}, p("a"), "a_parameters = \"{'x'}\"\na_response = add_contact(**a_parameters)\nprint(repr(a_response))", "JSONDecodeError", true},
@@ -61,7 +62,7 @@ func TestCalls(t *testing.T) {
 			if diff := cmp.Diff(test.id, m.GetCall().Id); diff != "" {
 				t.Errorf("%s: id (-want +got):\n%s", name, diff)
 			}
-			if diff := cmp.Diff(test.content, sandbox.Content(m)); diff != "" {
+			if diff := cmp.Diff(test.content, messagetext.Content(m)); diff != "" {
 				t.Errorf("%s: content (-want +got):\n%s", name, diff)
 			}
 			if m.GetCall().GetName() != test.call.Name || m.GetIndex() != 4 {
@@ -126,12 +127,12 @@ func FuzzCalls(f *testing.F) {
 		if known := renamed().byName[name]; known != nil && call.GetTool() != known.GetExecutionName() || known == nil && renamed().Knows(call.GetTool()) {
 			t.Errorf("a call of %q: got the tool %s", name, call.GetTool())
 		}
-		read, ok := sandbox.ParseCall(sandbox.Source(call))
+		read, ok := row.ParseCall(messagetext.Source(call))
 		if ok && read.GetTool() != call.GetTool() {
-			t.Errorf("source %q: got a call of %s, want %s", sandbox.Source(call), read.GetTool(), call.GetTool())
+			t.Errorf("source %q: got a call of %s, want %s", messagetext.Source(call), read.GetTool(), call.GetTool())
 		}
-		if args, err := sandbox.Arguments(call); !ok && mistake == nil && err == nil && args.Kind() == python.KindDict {
-			t.Errorf("source %q: got no call, want one of %s", sandbox.Source(call), call.GetTool())
+		if args, err := messagetext.Arguments(call); !ok && mistake == nil && err == nil && args.Kind() == python.KindDict {
+			t.Errorf("source %q: got no call, want one of %s", messagetext.Source(call), call.GetTool())
 		}
 	})
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/euroeval"
 	"github.com/toolsandbox/toolsandbox/internal/evaluation"
 	"github.com/toolsandbox/toolsandbox/internal/measure"
-	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+	"github.com/toolsandbox/toolsandbox/internal/messagetext"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
@@ -122,7 +122,7 @@ func message(m *worldv1.Message) score.Message {
 	case *worldv1.Message_Text:
 		out.Content = &body.Text
 	case *worldv1.Message_Call:
-		source := sandbox.Source(body.Call)
+		source := messagetext.Source(body.Call)
 		out.Content, out.ToolCallID, out.FunctionName = &source, body.Call.Id, body.Call.Name
 	case *worldv1.Message_Code:
 		out.Content, out.ToolCallID, out.FunctionName = &body.Code.Source, body.Code.Id, body.Code.Name

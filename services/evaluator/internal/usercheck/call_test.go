@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+	"github.com/toolsandbox/toolsandbox/internal/messagetext"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -49,7 +49,7 @@ func TestCalls(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			said := message(user, environment, sandbox.ComposeSource("call_1", test.tool, python.Repr(arguments)))
+			said := message(user, environment, messagetext.ComposeSource("call_1", test.tool, python.Repr(arguments)))
 			if diff := cmp.Diff(test.want, flagged(userSpec, view("Done."), said)); diff != "" {
 				t.Errorf("Check (-want +got):\n%s", diff)
 			}
@@ -92,7 +92,7 @@ func TestUserToolReports(t *testing.T) {
 	handed, allowing := baker(), baker()
 	allowing.Tools = []string{"allow_action"}
 	handed.Tools = []string{"send_message"}
-	before := append(view("Who?"), message(user, environment, sandbox.ComposeSource("call_1", "remove_contact", python.Repr(python.DictOf()))), message(environment, user, "None"))
+	before := append(view("Who?"), message(user, environment, messagetext.ComposeSource("call_1", "remove_contact", python.Repr(python.DictOf()))), message(environment, user, "None"))
 	said := message(user, agent, "I've updated the contact.")
 	for _, test := range []struct {
 		told *evaluationv1.User

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+	"github.com/toolsandbox/toolsandbox/internal/messagetext"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
@@ -64,7 +64,7 @@ func actionKey(action string) string { return strings.Join(words(action), " ") }
 
 // allowedAction returns the action that a call allows, empty if it names none.
 func allowedAction(call *worldv1.ToolCall) string {
-	arguments, _ := sandbox.Arguments(call) // without arguments there is no action
+	arguments, _ := messagetext.Arguments(call) // without arguments there is no action
 	action, _ := arguments.Field("action").AsStr()
 	return truncate(strings.TrimRight(action, ".!? "))
 }

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+	"github.com/toolsandbox/toolsandbox/internal/messagetext"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -17,7 +17,7 @@ import (
 func viewWithDemonstration(agentSaid ...string) []*worldv1.Message {
 	arguments := python.DictOf(python.Item{Key: "content", Value: python.Str("Gisela waits at 5551234")})
 	shown := []*worldv1.Message{
-		message(user, environment, sandbox.ComposeSource("example_1", "send_message", python.Repr(arguments))),
+		message(user, environment, messagetext.ComposeSource("example_1", "send_message", python.Repr(arguments))),
 		message(environment, user, "'Rosalind got it'"),
 		message(agent, user, "I have bread, is that all?"),
 		message(user, environment, "end_conversation()"),

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+	"github.com/toolsandbox/toolsandbox/internal/messagetext"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -118,7 +118,7 @@ func parseCall(call string) *worldv1.Message {
 	if argument != "" {
 		arguments.Set(name, python.Str(argument))
 	}
-	return message(user, environment, sandbox.ComposeSource("call_1", tool, python.Repr(arguments.Value())))
+	return message(user, environment, messagetext.ComposeSource("call_1", tool, python.Repr(arguments.Value())))
 }
 
 // readLabelled reads turns written by hand, in the format of testdata/heldout.txt. A file may name
@@ -204,7 +204,7 @@ func (t tallies) table() string {
 func quoted(j judgedMessage, evidence string) bool {
 	evidence = strings.TrimSuffix(evidence, "…")
 	for _, m := range append(j.view[:len(j.view):len(j.view)], j.said) {
-		if strings.Contains(sandbox.Content(m), evidence) {
+		if strings.Contains(messagetext.Content(m), evidence) {
 			return true
 		}
 	}
@@ -223,7 +223,7 @@ func measure(t *testing.T, name string, counts tallies) (turns, conversations in
 			found[rule] = true
 			if want, ok := j.broken[rule]; !ok {
 				counts.add(rule, 0, 1, 0)
-				t.Logf("%s:%d: %q: wrong flag %s: %q", name, j.line, sandbox.Content(j.said), rule, evidence)
+				t.Logf("%s:%d: %q: wrong flag %s: %q", name, j.line, messagetext.Content(j.said), rule, evidence)
 			} else {
 				counts.add(rule, 1, 0, 0)
 				if want != "" && evidence != want {
@@ -237,7 +237,7 @@ func measure(t *testing.T, name string, counts tallies) (turns, conversations in
 		for rule, evidence := range j.broken {
 			if !found[rule] {
 				counts.add(rule, 0, 0, 1)
-				t.Logf("%s:%d: %q: missed %s: %q", name, j.line, sandbox.Content(j.said), rule, evidence)
+				t.Logf("%s:%d: %q: missed %s: %q", name, j.line, messagetext.Content(j.said), rule, evidence)
 			}
 		}
 	}
@@ -305,7 +305,7 @@ func play(setup *setupv1.Setup, view []*worldv1.Message, look func(view, message
 			var messages []*worldv1.Message
 			for _, call := range script[0].GetCalls() {
 				arguments, _ := python.ParseJSON(call.GetArgumentsJson())
-				messages = append(messages, message(user, environment, sandbox.ComposeSource("call_1", call.GetTool(), python.Repr(arguments))))
+				messages = append(messages, message(user, environment, messagetext.ComposeSource("call_1", call.GetTool(), python.Repr(arguments))))
 			}
 			if speaks = len(messages) > 0; !speaks {
 				messages = append(messages, message(user, agent, script[0].GetSay()))

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+	"github.com/toolsandbox/toolsandbox/internal/messagetext"
 
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/usercheck"
 )
@@ -94,7 +94,7 @@ func (r rollout) measure(t *testing.T, counts tallies) (faulty, flagged bool) {
 				continue
 			}
 			counts.add(rule, 0, 1, 0)
-			t.Logf("%s: %q: wrong flag %s", r.name, sandbox.Content(r.view[at]), rule)
+			t.Logf("%s: %q: wrong flag %s", r.name, messagetext.Content(r.view[at]), rule)
 		}
 	}
 	broken, missed := make(map[string]bool), make(map[string]bool)
@@ -107,7 +107,7 @@ func (r rollout) measure(t *testing.T, counts tallies) (faulty, flagged bool) {
 			}
 			missed[rule] = true
 			counts.add(rule, 0, 0, 1)
-			t.Logf("%s: %q: missed %s", r.name, sandbox.Content(r.view[at]), rule)
+			t.Logf("%s: %q: missed %s", r.name, messagetext.Content(r.view[at]), rule)
 		}
 	}
 	if broken[usercheck.NeverEnds] && len(broken) > 1 && len(right) == 0 {

@@ -3,7 +3,7 @@ package usercheck
 import (
 	"slices"
 
-	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+	"github.com/toolsandbox/toolsandbox/internal/messagetext"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
@@ -78,7 +78,7 @@ func (c *check) follow(m *worldv1.Message, at int) {
 	case sender == user && recipient == environment:
 		c.idle, c.ended = 0, c.ended || endsConversation(m)
 	case sender == user && recipient == agent:
-		c.said = append(c.said[max(0, len(c.said)-maxSaid+1):], newSaidText(truncate(sandbox.Content(m)), c.agent))
+		c.said = append(c.said[max(0, len(c.said)-maxSaid+1):], newSaidText(truncate(messagetext.Content(m)), c.agent))
 		if c.answers > 0 {
 			c.idle++
 			c.lastAt = at

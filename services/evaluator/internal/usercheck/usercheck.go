@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+	"github.com/toolsandbox/toolsandbox/internal/messagetext"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
@@ -82,7 +82,7 @@ func Check(user *evaluationv1.User, messages []*worldv1.Message, from int) []*bu
 		start = end
 	}
 	if at := c.neverEnds(); at >= from {
-		flags = append(flags, &busv1.UserFlag{Rule: NeverEnds, Index: messages[at].GetIndex(), Evidence: clip(sandbox.Content(messages[at]))})
+		flags = append(flags, &busv1.UserFlag{Rule: NeverEnds, Index: messages[at].GetIndex(), Evidence: clip(messagetext.Content(messages[at]))})
 	}
 	return flags
 }
@@ -130,7 +130,7 @@ func (c *check) addVisible(m *worldv1.Message) {
 	if !world.VisibleTo(m, user) {
 		return
 	}
-	text := truncate(sandbox.Content(m))
+	text := truncate(messagetext.Content(m))
 	c.readBytes += len(text)
 	switch {
 	case m.GetSender() == agent && m.GetRecipient() == user:
@@ -177,7 +177,7 @@ func (c *check) message(m *worldv1.Message) []finding {
 	if m.GetRecipient() == worldv1.Role_ROLE_EXECUTION_ENVIRONMENT {
 		return c.call(m)
 	}
-	text := truncate(sandbox.Content(m))
+	text := truncate(messagetext.Content(m))
 	found := append(violated(Assistant, c.findAssistant(text)), violated(Repeats, c.findRepeat(text))...)
 	if !writtenCall.MatchString(text) {
 		asksForName := wantsName.MatchString(c.agent) || wantsPlace.MatchString(c.agent)
@@ -214,7 +214,7 @@ func (c *check) call(m *worldv1.Message) []finding {
 	if call.GetTool() == allowTool {
 		return violated(Unasked, c.findUnasked(call))
 	}
-	arguments, err := sandbox.Arguments(call)
+	arguments, err := messagetext.Arguments(call)
 	if err != nil {
 		arguments = python.Str(call.GetArgumentsText())
 	}

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/toolsandbox/toolsandbox/internal/sandbox"
-	"github.com/toolsandbox/toolsandbox/internal/sandbox/sandboxtest"
+	"github.com/toolsandbox/toolsandbox/internal/messagetext"
+	"github.com/toolsandbox/toolsandbox/original/row/rowtest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -26,7 +26,7 @@ const (
 )
 
 func message(sender, recipient worldv1.Role, content string) *worldv1.Message {
-	return sandboxtest.Message(sender, recipient, content)
+	return rowtest.Message(sender, recipient, content)
 }
 
 // baker returns the knowledge of a user with a new number of Emil.
@@ -187,7 +187,7 @@ func TestHugeCall(t *testing.T) {
 	for i := range list {
 		list[i] = python.DictOf(python.Item{Key: "name", Value: python.Str("Emil")}, python.Item{Key: "at", Value: python.Int(int64(i % 10))})
 	}
-	source := sandbox.ComposeSource("call_1", "send_message", python.Repr(python.DictOf(python.Item{Key: "to", Value: python.List(list...)})))
+	source := messagetext.ComposeSource("call_1", "send_message", python.Repr(python.DictOf(python.Item{Key: "to", Value: python.List(list...)})))
 	start := time.Now()
 	userSpec := baker()
 	userSpec.Tools = []string{"send_message"}

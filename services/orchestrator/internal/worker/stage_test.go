@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+	"github.com/toolsandbox/toolsandbox/internal/messagetext"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -379,7 +379,7 @@ func (h *host) Execute(_ context.Context, req *toolhostv1.ExecuteRequest) (*tool
 	response := &toolhostv1.ExecuteResponse{Versions: []*worldv1.TableVersion{{Name: world.Setting, Index: req.GetIndex()}}}
 	for i, call := range req.GetCalls() {
 		response.Answers = append(response.Answers, &worldv1.Message{
-			Index: req.GetIndex() + int32(i), Sender: env, Recipient: call.GetSender(), Body: &worldv1.Message_Text{Text: "answer to " + sandbox.Content(call)},
+			Index: req.GetIndex() + int32(i), Sender: env, Recipient: call.GetSender(), Body: &worldv1.Message_Text{Text: "answer to " + messagetext.Content(call)},
 		})
 		if call.GetSender() == user {
 			response.EndedAtIndex = proto.Int32(call.GetIndex())

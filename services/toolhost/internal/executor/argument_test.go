@@ -8,7 +8,7 @@ import (
 
 	"google.golang.org/protobuf/testing/protocmp"
 
-	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+	"github.com/toolsandbox/toolsandbox/internal/messagetext"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -50,7 +50,7 @@ func FuzzArguments(f *testing.F) {
 			return // the text would be part of the source, which FuzzRun covers
 		}
 		called := tools[int(number)%len(tools)]
-		source := sandbox.ComposeSource("call_1", called.Name, python.Repr(args))
+		source := messagetext.ComposeSource("call_1", called.Name, python.Repr(args))
 		run := func() (Answer, session.World) {
 			world := someWorld()
 			world.Config().Services = backend

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/testing/protocmp"
 
-	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+	"github.com/toolsandbox/toolsandbox/internal/messagetext"
 	"github.com/toolsandbox/toolsandbox/internal/testkit/worldtest"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
@@ -267,7 +267,7 @@ func generatedCall(random *rand.Rand, ids []string, called *tool.Tool) string {
 		}
 		dict.Set(param.Name, value)
 	}
-	return sandbox.ComposeSource("call_1", called.Name, python.Repr(dict.Value()))
+	return messagetext.ComposeSource("call_1", called.Name, python.Repr(dict.Value()))
 }
 
 // TestGeneratedBatches compares batches of generated calls of all tools with all their orders.

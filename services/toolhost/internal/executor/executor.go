@@ -46,7 +46,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+	"github.com/toolsandbox/toolsandbox/internal/messagetext"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/python"
 	"github.com/toolsandbox/toolsandbox/python/syntax"
@@ -117,18 +117,18 @@ func (e *Environment) resolve(m *worldv1.Message, sender worldv1.Role) call {
 	if toolCall := m.GetCall(); toolCall != nil {
 		return e.toolCall(toolCall, sender)
 	}
-	return e.compileCode(sandbox.Content(m), sender)
+	return e.compileCode(messagetext.Content(m), sender)
 }
 
 // toolCall resolves a ToolCall. Arguments that are a text with a JSON object are that object.
 func (e *Environment) toolCall(message *worldv1.ToolCall, sender worldv1.Role) call {
-	args, err := sandbox.Arguments(message)
+	args, err := messagetext.Arguments(message)
 	if err != nil {
 		args = python.Str("") // any text, because it is not a mapping
 	}
-	if text, ok := args.AsStr(); ok && sandbox.IsObject(text) {
+	if text, ok := args.AsStr(); ok && messagetext.IsObject(text) {
 		if args, err = syntax.ParseLiteral(strings.TrimSpace(text)); err != nil {
-			return e.compileCode(sandbox.Source(message), sender)
+			return e.compileCode(messagetext.Source(message), sender)
 		}
 	}
 	if number, found := python.NonFinite(args); found {

@@ -1,10 +1,11 @@
 package executor
 
 import (
-	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"encoding/json"
+	"fmt"
 
-	"github.com/toolsandbox/toolsandbox/internal/sandbox"
-	"github.com/toolsandbox/toolsandbox/internal/sandbox/sandboxtest"
+	"github.com/toolsandbox/toolsandbox/original/row/rowtest"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
 const environmentRole = worldv1.Role_ROLE_EXECUTION_ENVIRONMENT
@@ -13,7 +14,7 @@ const environmentRole = worldv1.Role_ROLE_EXECUTION_ENVIRONMENT
 func sourceMessages(sources ...string) []*worldv1.Message {
 	messages := make([]*worldv1.Message, len(sources))
 	for i, source := range sources {
-		messages[i] = sandboxtest.Message(agent, environmentRole, source)
+		messages[i] = rowtest.Message(agent, environmentRole, source)
 	}
 	return messages
 }
@@ -25,13 +26,26 @@ func (e *Environment) resolveSource(source string) call {
 
 // traced returns traces with the given texts.
 func traced(texts ...string) []*worldv1.ToolTrace {
-	return sandboxtest.Read(environmentRole, agent, sandbox.Row{ToolTrace: texts}).GetResult().GetTraces()
+	list := make([]*worldv1.ToolTrace, len(texts))
+	for i, text := range texts {
+		var trace struct {
+			Tool      string          `json:"tool_name"`
+			Arguments json.RawMessage `json:"arguments"`
+			Result    json.RawMessage `json:"result"`
+		}
+		if err := json.Unmarshal([]byte(text), &trace); err != nil {
+			panic(fmt.Sprintf("trace %s: %v", text, err))
+		}
+		list[i] = &worldv1.ToolTrace{Tool: trace.Tool, ArgumentsJson: string(trace.Arguments), ResultJson: string(trace.Result)}
+	}
+	return list
 }
 
+// traces returns the texts of an answer's traces.
 func traces(answer Answer) []string {
 	var texts []string
 	for _, trace := range answer.Traces {
-		texts = append(texts, sandbox.TraceText(trace))
+		texts = append(texts, fmt.Sprintf(`{"tool_name": %q, "arguments": %s, "result": %s}`, trace.GetTool(), trace.GetArgumentsJson(), trace.GetResultJson()))
 	}
 	return texts
 }

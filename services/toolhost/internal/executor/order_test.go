@@ -11,7 +11,7 @@ import (
 
 	"google.golang.org/protobuf/testing/protocmp"
 
-	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+	"github.com/toolsandbox/toolsandbox/internal/messagetext"
 	"github.com/toolsandbox/toolsandbox/internal/testkit/worldtest"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 
@@ -349,7 +349,7 @@ type benchmark struct {
 
 func benchmarks() []benchmark {
 	args := python.DictOf(python.Item{Key: "name", Value: python.Str("bob")})
-	one := sandbox.ComposeSource("call_1", "search_contacts", python.Repr(args))
+	one := messagetext.ComposeSource("call_1", "search_contacts", python.Repr(args))
 	return []benchmark{
 		{"one", []string{one}},
 		{"two reads", []string{one, "get_wifi_status()"}},

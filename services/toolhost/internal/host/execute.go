@@ -12,7 +12,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+	"github.com/toolsandbox/toolsandbox/internal/messagetext"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
@@ -211,7 +211,7 @@ func respond(batch Batch, answers batchResult, before, after *openSession) *tool
 	for i, answer := range answers.calls {
 		call := calls[answer.Call]
 		result := &worldv1.ToolResult{Text: &answer.Content, Traces: answer.Traces}
-		result.Id, result.Name = sandbox.Answering(call)
+		result.Id, result.Name = messagetext.Answering(call)
 		if answer.Exception != "" {
 			result.Exception = &answer.Exception
 		}

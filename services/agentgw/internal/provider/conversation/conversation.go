@@ -6,7 +6,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+	"github.com/toolsandbox/toolsandbox/internal/messagetext"
 	"github.com/toolsandbox/toolsandbox/python"
 	"github.com/toolsandbox/toolsandbox/python/syntax"
 
@@ -140,11 +140,11 @@ func notification(m *worldv1.Message) Entry {
 
 // call returns the entry of a call, or of code as a call of the source tool.
 func call(m *worldv1.Message) Entry {
-	id, name := sandbox.Answering(m)
+	id, name := messagetext.Answering(m)
 	entry := Entry{Kind: ToolCall, Index: m.GetIndex(), RowID: id}
 	c := m.GetCall()
 	if c == nil {
-		entry.Name, entry.Code = sourceName, sandbox.Content(m)
+		entry.Name, entry.Code = sourceName, messagetext.Content(m)
 		entry.Arguments = python.DictOf(python.Item{Key: sourceArgument, Value: python.Str(entry.Code)})
 	} else {
 		entry.Name, entry.ID, entry.Arguments = c.GetTool(), noID, arguments(c)
@@ -164,12 +164,12 @@ func call(m *worldv1.Message) Entry {
 // arguments returns the arguments that the model meant. A text that contains an object counts as
 // that object, and invalid JSON as a text.
 func arguments(call *worldv1.ToolCall) python.Value {
-	value, err := sandbox.Arguments(call)
+	value, err := messagetext.Arguments(call)
 	if err != nil {
 		return python.Str(call.GetArgumentsText())
 	}
 	text, ok := value.AsStr()
-	if !ok || !sandbox.IsObject(text) {
+	if !ok || !messagetext.IsObject(text) {
 		return value
 	}
 	if object, err := python.ParseJSON(text); err == nil {
@@ -184,7 +184,7 @@ func arguments(call *worldv1.ToolCall) python.Value {
 // result returns the entry of an answer of the environment. A missing id or name is taken from the
 // last call without an id.
 func result(m *worldv1.Message, before []Entry) Entry {
-	entry := Entry{Kind: Result, Index: m.GetIndex(), Text: sandbox.Content(m), ID: noID}
+	entry := Entry{Kind: Result, Index: m.GetIndex(), Text: messagetext.Content(m), ID: noID}
 	answer := m.GetResult()
 	if answer == nil {
 		return entry

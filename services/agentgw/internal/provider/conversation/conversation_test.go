@@ -4,8 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/toolsandbox/toolsandbox/internal/sandbox"
-	"github.com/toolsandbox/toolsandbox/internal/sandbox/sandboxtest"
+	"github.com/toolsandbox/toolsandbox/internal/messagetext"
+	"github.com/toolsandbox/toolsandbox/original/row"
+	"github.com/toolsandbox/toolsandbox/original/row/rowtest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -22,14 +23,14 @@ const (
 )
 
 func text0(from, to worldv1.Role, content string) *worldv1.Message {
-	return sandboxtest.Message(from, to, content)
+	return rowtest.Message(from, to, content)
 }
 
 // withID sets the id and the name of a call or a result. Both may be null.
 func withID(m *worldv1.Message, id, name *string) *worldv1.Message {
-	row := sandbox.RowOf(m)
+	row := row.Of(m)
 	row.ToolCallID, row.FunctionName = id, name
-	return sandboxtest.Read(m.GetSender(), m.GetRecipient(), row)
+	return rowtest.Read(m.GetSender(), m.GetRecipient(), row)
 }
 
 func p(text string) *string { return &text }
@@ -61,7 +62,7 @@ func lines(entries []Entry) string {
 
 func TestAgentView(t *testing.T) {
 	source := func(id, tool string, args python.Value) *worldv1.Message {
-		return text0(agent, environment, sandbox.ComposeSource(id, tool, python.Repr(args)))
+		return text0(agent, environment, messagetext.ComposeSource(id, tool, python.Repr(args)))
 	}
 	failed := text0(environment, agent, "TypeError")
 	failed.GetResult().Exception = p("TypeError")
@@ -119,7 +120,7 @@ func TestUserView(t *testing.T) {
 // results, unanswered calls do not appear.
 func TestUserViewWithTools(t *testing.T) {
 	wifi := func(id string) *worldv1.Message {
-		return withID(text0(user, environment, sandbox.ComposeSource(id, "get_wifi_status", python.Repr((&python.Dict{}).Value()))), p(id), p("get_wifi_status"))
+		return withID(text0(user, environment, messagetext.ComposeSource(id, "get_wifi_status", python.Repr((&python.Dict{}).Value()))), p(id), p("get_wifi_status"))
 	}
 	failed := withID(text0(environment, user, "TypeError"), p("b"), p("get_wifi_status"))
 	failed.GetResult().Exception = p("TypeError")

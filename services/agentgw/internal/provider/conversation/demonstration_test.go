@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+	"github.com/toolsandbox/toolsandbox/internal/messagetext"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -17,7 +17,7 @@ import (
 // their results, but not the unanswered end. A user without tools sees neither, as in the original.
 func TestUserViewDemonstration(t *testing.T) {
 	source := func(id string) *worldv1.Message {
-		return withID(text0(user, environment, sandbox.ComposeSource(id, "set_wifi_status", python.Repr((&python.Dict{}).Value()))), p(id), p("set_wifi_status"))
+		return withID(text0(user, environment, messagetext.ComposeSource(id, "set_wifi_status", python.Repr((&python.Dict{}).Value()))), p(id), p("set_wifi_status"))
 	}
 	failed := withID(text0(environment, user, "PermissionError: no"), p("example_2"), p("set_wifi_status"))
 	failed.GetResult().Exception = p("PermissionError: no")

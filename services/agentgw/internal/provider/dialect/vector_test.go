@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+	"github.com/toolsandbox/toolsandbox/internal/messagetext"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -115,7 +115,7 @@ func made(t *testing.T, text *provider.Answer) []row {
 		if text, ok := arguments.AsStr(); ok { // the original writes it without quotes
 			written = text
 		}
-		content, _, _ := strings.Cut(sandbox.ComposeSource(*call.ID, call.Name, written), "\n")
+		content, _, _ := strings.Cut(messagetext.ComposeSource(*call.ID, call.Name, written), "\n")
 		list = append(list, row{content, call.ID, &call.Name})
 	}
 	return list

@@ -1,9 +1,10 @@
-// Package sandbox is the original's SANDBOX table: it renders a message as its row, and reads a row
-// as a message. Source text and printed traces exist only here; everything else works on messages.
-// It holds no state and does no I/O.
-package sandbox
+// Package messagetext renders messages as texts: their content, and a call as its Python source.
+// Players, evaluations and people read these texts; the product works on messages and never parses
+// them. It holds no state and does no I/O.
+package messagetext
 
 import (
+	"errors"
 	"strings"
 	"unicode/utf8"
 
@@ -12,40 +13,11 @@ import (
 	"github.com/toolsandbox/toolsandbox/python/syntax"
 )
 
+// ErrNoJSON is returned for arguments that are not JSON.
+var ErrNoJSON = errors.New("the arguments are not JSON")
+
 // noID is what the variables of a call without an id are named after.
 const noID = "None"
-
-// Row is the part of a SANDBOX row that a message's body becomes. A nil pointer and an empty
-// ToolTrace are null cells.
-type Row struct {
-	Content      *string
-	ToolCallID   *string
-	FunctionName *string
-	Exception    *string
-	// ToolTrace has one JSON text per successful call of a tool.
-	ToolTrace []string
-}
-
-// RowOf renders a message.
-func RowOf(m *worldv1.Message) Row {
-	switch body := m.GetBody().(type) {
-	case *worldv1.Message_Text:
-		return Row{Content: &body.Text}
-	case *worldv1.Message_Call:
-		source := Source(body.Call)
-		return Row{Content: &source, ToolCallID: body.Call.Id, FunctionName: body.Call.Name}
-	case *worldv1.Message_Code:
-		return Row{Content: &body.Code.Source, ToolCallID: body.Code.Id, FunctionName: body.Code.Name}
-	case *worldv1.Message_Result:
-		r := body.Result
-		row := Row{Content: r.Text, ToolCallID: r.Id, FunctionName: r.Name, Exception: r.Exception}
-		for _, trace := range r.GetTraces() {
-			row.ToolTrace = append(row.ToolTrace, TraceText(trace))
-		}
-		return row
-	}
-	return Row{}
-}
 
 // Content renders the content of a message; null is an empty text.
 func Content(m *worldv1.Message) string {
@@ -84,6 +56,15 @@ func Source(call *worldv1.ToolCall) string {
 	}
 	source := ComposeSource(variable, call.GetTool(), argumentsSource(call))
 	return strings.ToValidUTF8(source, string(utf8.RuneError))
+}
+
+// ComposeSource returns the original's three lines of source for one call: the arguments, the call,
+// the print of its result. variable begins two names, identifier or not. arguments is a Python
+// expression: the original writes text arguments without quotes, which makes code of them.
+func ComposeSource(variable, tool, arguments string) string {
+	return variable + "_parameters = " + arguments +
+		"\n" + variable + "_response = " + tool + "(**" + variable + "_parameters)" +
+		"\nprint(repr(" + variable + "_response))"
 }
 
 // argumentsSource renders the arguments of a call as a Python expression.
@@ -131,23 +112,4 @@ func IsObject(text string) bool {
 	}
 	_, ok := value.AsDict()
 	return ok && err == nil
-}
-
-const (
-	traceTool      = `{"tool_name": `
-	traceArguments = `, "arguments": `
-	traceResult    = `, "result": `
-)
-
-// TraceText renders a trace as the original prints it.
-func TraceText(trace *worldv1.ToolTrace) string {
-	var out strings.Builder
-	out.WriteString(traceTool)
-	out.WriteString(python.JSON(python.Str(trace.GetTool())))
-	out.WriteString(traceArguments)
-	out.WriteString(trace.GetArgumentsJson())
-	out.WriteString(traceResult)
-	out.WriteString(trace.GetResultJson())
-	out.WriteString("}")
-	return out.String()
 }

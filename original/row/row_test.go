@@ -1,4 +1,4 @@
-package sandbox
+package row
 
 import (
 	"errors"
@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/toolsandbox/toolsandbox/internal/messagetext"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/python"
 )
@@ -23,38 +24,6 @@ func jsonCall(id *string, tool, arguments string) *worldv1.ToolCall {
 	return &worldv1.ToolCall{Id: id, Tool: tool, ArgumentsJson: arguments}
 }
 
-func textCall(id *string, tool, arguments string) *worldv1.ToolCall {
-	return &worldv1.ToolCall{Id: id, Tool: tool, ArgumentsText: &arguments}
-}
-
-func TestSource(t *testing.T) {
-	t.Parallel()
-	id := proto.String("a")
-	named := jsonCall(id, "f", "{}")
-	named.Variable = proto.String("f")
-	for name, test := range map[string]struct {
-		call *worldv1.ToolCall
-		want string
-	}{
-		"object":        {jsonCall(id, "f", `{"x": 1.0, "y": "\ud800"}`), "a_parameters = {'x': 1.0, 'y': '\\ud800'}\na_response = f(**a_parameters)\nprint(repr(a_response))"},
-		"no arguments":  {&worldv1.ToolCall{Id: id, Tool: "f"}, "a_parameters = {}\na_response = f(**a_parameters)\nprint(repr(a_response))"},
-		"no id":         {jsonCall(nil, "f", "{}"), "None_parameters = {}\nNone_response = f(**None_parameters)\nprint(repr(None_response))"},
-		"empty id":      {jsonCall(proto.String(""), "f", "{}"), "_parameters = {}\n_response = f(**_parameters)\nprint(repr(_response))"},
-		"variable":      {named, "f_parameters = {}\nf_response = f(**f_parameters)\nprint(repr(f_response))"},
-		"text":          {jsonCall(id, "f", `"on"`), "a_parameters = 'on'\na_response = f(**a_parameters)\nprint(repr(a_response))"},
-		"spelled":       {jsonCall(id, "f", `"{\"x\": true}"`), "a_parameters = {\"x\": true}\na_response = f(**a_parameters)\nprint(repr(a_response))"},
-		"no JSON":       {textCall(id, "f", "{'x'}"), "a_parameters = \"{'x'}\"\na_response = f(**a_parameters)\nprint(repr(a_response))"},
-		"never run":     {textCall(id, "f", "{}"), "a_parameters = '{}'\na_response = f(**a_parameters)\nprint(repr(a_response))"},
-		"empty text":    {textCall(id, "f", ""), "a_parameters = ''\na_response = f(**a_parameters)\nprint(repr(a_response))"},
-		"unsound JSON":  {jsonCall(id, "f", "{"), "a_parameters = '{'\na_response = f(**a_parameters)\nprint(repr(a_response))"},
-		"not a mapping": {jsonCall(id, "f", "null"), "a_parameters = None\na_response = f(**a_parameters)\nprint(repr(a_response))"},
-	} {
-		if diff := cmp.Diff(test.want, Source(test.call)); diff != "" {
-			t.Errorf("%s: Source (-want +got):\n%s", name, diff)
-		}
-	}
-}
-
 func TestParseCall(t *testing.T) {
 	t.Parallel()
 	arguments := `{"name": "x\n_parameters = {}\ny_response = f(**g", "b": 1.0}`
@@ -63,16 +32,16 @@ func TestParseCall(t *testing.T) {
 	} {
 		want := jsonCall(nil, "search_contacts", arguments)
 		want.Variable = &id
-		got, ok := ParseCall(Source(want))
+		got, ok := ParseCall(messagetext.Source(want))
 		if !ok || !proto.Equal(want, got) {
-			t.Errorf("ParseCall(Source(%v)) = %v, %v", want, got, ok)
+			t.Errorf("ParseCall(messagetext.Source(%v)) = %v, %v", want, got, ok)
 		}
 	}
 	for _, source := range []string{
 		"", "print(repr(f()))",
-		ComposeSource("a", "f", "on"),
-		ComposeSource("a", "f()", "{}"),
-		ComposeSource("a", "f", "{}") + "\n",
+		messagetext.ComposeSource("a", "f", "on"),
+		messagetext.ComposeSource("a", "f()", "{}"),
+		messagetext.ComposeSource("a", "f", "{}") + "\n",
 		"a_parameters = {}\nb_response = f(**a_parameters)\nprint(repr(a_response))",
 		"a_parameters = {}\na_response = f(**b_parameters)\nprint(repr(a_response))",
 		"a_parameters = {}\na_response = f(**a_parameters)\nprint(a_response)",
@@ -87,7 +56,7 @@ func TestParseCall(t *testing.T) {
 func TestSetBody(t *testing.T) {
 	t.Parallel()
 	p := proto.String
-	source := ComposeSource("a", "f", `{'x': nan}`)
+	source := messagetext.ComposeSource("a", "f", `{'x': nan}`)
 	call := jsonCall(p("a"), "f", `{"x": NaN}`)
 	call.Name = p("shown")
 	for name, test := range map[string]struct {
@@ -99,7 +68,7 @@ func TestSetBody(t *testing.T) {
 		"nothing":   {Row{}, user, agent, &worldv1.Message{}},
 		"call":      {Row{Content: &source, ToolCallID: p("a"), FunctionName: p("shown")}, agent, environment, &worldv1.Message{Body: &worldv1.Message_Call{Call: call}}},
 		"code":      {Row{Content: p("print(1)"), ToolCallID: p("a")}, agent, environment, &worldv1.Message{Body: &worldv1.Message_Code{Code: &worldv1.Code{Source: "print(1)", Id: p("a")}}}},
-		"unquoted":  {Row{Content: p(ComposeSource("a", "f", "{'a':1}"))}, user, environment, &worldv1.Message{Body: &worldv1.Message_Code{Code: &worldv1.Code{Source: ComposeSource("a", "f", "{'a':1}")}}}},
+		"unquoted":  {Row{Content: p(messagetext.ComposeSource("a", "f", "{'a':1}"))}, user, environment, &worldv1.Message{Body: &worldv1.Message_Code{Code: &worldv1.Code{Source: messagetext.ComposeSource("a", "f", "{'a':1}")}}}},
 		"no result": {Row{}, environment, agent, &worldv1.Message{Body: &worldv1.Message_Result{Result: &worldv1.ToolResult{}}}},
 		"result": {
 			Row{Content: p("1"), Exception: p("E"), ToolTrace: []string{`{"tool_name": "f", "arguments": {"a": 1.0}, "result": ["é"]}`}}, environment, agent,
@@ -113,8 +82,8 @@ func TestSetBody(t *testing.T) {
 		if err := test.row.SetBody(got); err != nil || !proto.Equal(test.want, got) {
 			t.Errorf("%s: got %v and %v, want %v", name, got, err, test.want)
 		}
-		if diff := cmp.Diff(test.row, RowOf(got)); diff != "" {
-			t.Errorf("%s: RowOf (-want +got):\n%s", name, diff)
+		if diff := cmp.Diff(test.row, Of(got)); diff != "" {
+			t.Errorf("%s: Of (-want +got):\n%s", name, diff)
 		}
 	}
 }
@@ -158,8 +127,8 @@ func FuzzSetBody(f *testing.F) {
 		if err := row.SetBody(m); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(row, RowOf(m)); diff != "" {
-			t.Errorf("RowOf (-want +got):\n%s", diff)
+		if diff := cmp.Diff(row, Of(m)); diff != "" {
+			t.Errorf("Of (-want +got):\n%s", diff)
 		}
 	})
 }
@@ -173,16 +142,16 @@ func FuzzSource(f *testing.F) {
 			return // an id with the infix can make the source ambiguous
 		}
 		call := jsonCall(&id, "f", arguments)
-		want, err := Arguments(call)
+		want, err := messagetext.Arguments(call)
 		if err != nil || want.Kind() != python.KindDict {
 			return
 		}
-		read, ok := ParseCall(Source(call))
+		read, ok := ParseCall(messagetext.Source(call))
 		if !ok || read.GetVariable() != id || read.GetTool() != "f" {
-			t.Fatalf("ParseCall(%q): got %v, want a call of f by %q", Source(call), read, id)
+			t.Fatalf("ParseCall(%q): got %v, want a call of f by %q", messagetext.Source(call), read, id)
 		}
-		if got, err := Arguments(read); err != nil || python.Repr(got) != python.Repr(want) {
-			t.Errorf("ParseCall(%q): got %v and %v, want the arguments %s", Source(call), read, err, python.Repr(want))
+		if got, err := messagetext.Arguments(read); err != nil || python.Repr(got) != python.Repr(want) {
+			t.Errorf("ParseCall(%q): got %v and %v, want the arguments %s", messagetext.Source(call), read, err, python.Repr(want))
 		}
 	})
 }

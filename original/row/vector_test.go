@@ -1,4 +1,4 @@
-package sandbox
+package row
 
 import (
 	"bufio"
@@ -8,6 +8,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/toolsandbox/toolsandbox/internal/messagetext"
 	"github.com/toolsandbox/toolsandbox/internal/testkit/vectortest"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/python"
@@ -30,19 +31,19 @@ func TestDictLiteral(t *testing.T) {
 			t.Fatalf("line %d: %v", line, err)
 		}
 		call := jsonCall(proto.String("call_1"), "search_contacts", c.Arguments)
-		value, err := Arguments(call)
+		value, err := messagetext.Arguments(call)
 		if err != nil || c.Arguments == "" || value.Kind() == python.KindStr {
 			continue
 		}
 		checked++
-		if got := Source(call); got != c.Content {
+		if got := messagetext.Source(call); got != c.Content {
 			t.Errorf("line %d: Source = %q, want %q", line, got, c.Content)
 		}
 		m := &worldv1.Message{Sender: agent, Recipient: environment}
 		if err := (Row{Content: &c.Content, ToolCallID: proto.String("call_1")}).SetBody(m); err != nil {
 			t.Errorf("line %d: SetBody: %v", line, err)
 		}
-		read, err := Arguments(m.GetCall())
+		read, err := messagetext.Arguments(m.GetCall())
 		if m.GetCall().GetTool() != "search_contacts" || err != nil || python.Repr(read) != python.Repr(value) {
 			t.Errorf("line %d: got %v, want a call with %s", line, m, python.Repr(value))
 		}

@@ -1,4 +1,4 @@
-package sandbox
+package row
 
 import (
 	"errors"
@@ -6,13 +6,12 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/toolsandbox/toolsandbox/internal/messagetext"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/python"
 )
 
 var (
-	// ErrNoJSON is returned for arguments that are not JSON.
-	ErrNoJSON = errors.New("the arguments are not JSON")
 	// ErrColumn is returned for a column that the message's sender and recipient do not have.
 	ErrColumn = errors.New("only messages to and from the execution environment have it")
 	// ErrTrace is returned for a trace that no call leaves.
@@ -20,7 +19,7 @@ var (
 )
 
 // SetBody reads a row as the body of a message, whose sender and recipient are set. It never loses
-// anything: RowOf returns the row again. Errors name the column and wrap ErrColumn or ErrTrace.
+// anything: Of returns the row again. Errors name the column and wrap ErrColumn or ErrTrace.
 func (r Row) SetBody(m *worldv1.Message) error {
 	const environment = worldv1.Role_ROLE_EXECUTION_ENVIRONMENT
 	switch {
@@ -49,10 +48,11 @@ func (r Row) SetBody(m *worldv1.Message) error {
 func (r Row) setSource(m *worldv1.Message) {
 	if call, ok := ParseCall(*r.Content); ok {
 		call.Id, call.Name = r.ToolCallID, r.FunctionName
-		if variable := call.GetVariable(); r.ToolCallID != nil && variable == *r.ToolCallID || r.ToolCallID == nil && variable == noID {
-			call.Variable = nil
+		variable := call.Variable
+		if call.Variable = nil; messagetext.Source(call) != *r.Content {
+			call.Variable = variable
 		}
-		if Source(call) == *r.Content {
+		if messagetext.Source(call) == *r.Content {
 			m.Body = &worldv1.Message_Call{Call: call}
 			return
 		}
@@ -71,7 +71,7 @@ func ParseCall(source string) (call *worldv1.ToolCall, ok bool) {
 	if call.ArgumentsJson = python.JSON(arguments); !utf8.ValidString(call.ArgumentsJson) { // a lone surrogate
 		call.ArgumentsJson = python.ASCIIJSON(arguments)
 	}
-	if quoted, isText := arguments.AsStr(); isText && IsObject(quoted) { // as JSON it would be the object
+	if quoted, isText := arguments.AsStr(); isText && messagetext.IsObject(quoted) { // as JSON it would be the object
 		text := strings.ToValidUTF8(quoted, "\uFFFD")
 		call.ArgumentsText, call.ArgumentsJson = &text, ""
 	}
@@ -108,7 +108,7 @@ func readTrace(text string) (*worldv1.ToolTrace, error) {
 	trace := &worldv1.ToolTrace{
 		Tool: tool, ArgumentsJson: python.JSON(member("arguments")), ResultJson: python.JSON(member("result")),
 	}
-	if !ok || !isText || TraceText(trace) != text {
+	if !ok || !isText || traceText(trace) != text {
 		return nil, ErrTrace
 	}
 	return trace, nil

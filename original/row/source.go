@@ -1,4 +1,4 @@
-package sandbox
+package row
 
 import (
 	"strings"
@@ -16,24 +16,14 @@ const (
 	maxVariableCandidates = 16
 )
 
-// ComposeSource returns the original's three lines of source for one call: the arguments, the call,
-// the print of its result. variable begins two names, identifier or not. arguments is a Python
-// expression: the original writes text arguments without quotes, which makes code of them.
-func ComposeSource(variable, tool, arguments string) string {
-	dst := make([]byte, 0, 128+5*len(variable)+len(tool)+len(arguments))
-	dst = append(append(append(dst, variable...), parametersInfix...), arguments...)
-	dst = append(append(append(dst, '\n'), variable...), responseInfix...)
-	dst = append(append(dst, tool...), "(**"...)
-	return string(append(dst, callTail(variable)...))
-}
-
 // callTail is what follows the tool's name and the opening of its arguments.
 func callTail(variable string) string {
 	return variable + "_parameters)\nprint(repr(" + variable + "_response))"
 }
 
-// parseCall recognises exactly what ComposeSource returns for a tool whose name is an identifier
-// and arguments that are a literal. The arguments need not be a dict, and may hold nan and inf.
+// parseCall recognises exactly what messagetext.ComposeSource returns for a tool whose name is an
+// identifier and arguments that are a literal. The arguments need not be a dict, and may hold nan
+// and inf.
 func parseCall(source string) (variable, tool string, args python.Value, ok bool) {
 	for from, n := 0, 0; n < maxVariableCandidates; n++ {
 		i := strings.Index(source[from:], parametersInfix)
