@@ -1,5 +1,7 @@
 package python
 
+import "slices"
+
 // indexThreshold is the number of items from which a Dict indexes its keys.
 const indexThreshold = 16
 
@@ -61,6 +63,9 @@ func (d *Dict) Set(key string, v Value) {
 		}
 	}
 }
+
+// Grow makes room for n more items.
+func (d *Dict) Grow(n int) { d.items = slices.Grow(d.items, n) }
 
 func (d *Dict) find(key string) int {
 	if d == nil {

@@ -62,7 +62,7 @@ func List(items ...Value) Value { return Value{v: items} }
 // DictOf returns a dict of the items in order; a repeated key keeps its first place and its last
 // value.
 func DictOf(items ...Item) Value {
-	d := &Dict{}
+	d := &Dict{items: make([]Item, 0, len(items))}
 	for _, item := range items {
 		d.Set(item.Key, item.Value)
 	}

@@ -25,6 +25,9 @@ func (m *machine) evalCall(f *frame, x *syntax.Call) any {
 		v := m.eval(f, arg.X)
 		switch {
 		case arg.Name != "":
+			if named == nil {
+				named = make([]namedArgument, 0, len(x.Args)-i)
+			}
 			named = addKeyword(named, fn, arg.Name, v)
 		case arg.Stars == 1:
 			if !iterable(v) {
@@ -229,6 +232,7 @@ func (m *machine) callTool(name string, positional []any, named []namedArgument)
 		values[i] = m.toPython(arg, 0)
 	}
 	keywords := &python.Dict{}
+	keywords.Grow(len(named))
 	for _, k := range named {
 		if k.value != notGiven {
 			keywords.Set(k.name, m.toPython(k.value, 0))

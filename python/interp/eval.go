@@ -149,6 +149,7 @@ func (m *machine) setOf(items []any, frozen bool) any {
 
 func (m *machine) dictDisplay(f *frame, x *syntax.Dict) any {
 	d := &dict{}
+	d.grow(len(x.Keys))
 	for i, key := range x.Keys {
 		if key == nil {
 			v := m.eval(f, x.Values[i])

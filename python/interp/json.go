@@ -24,14 +24,14 @@ func (m *machine) toPython(v any, depth int) python.Value {
 		panic(tooDeep())
 	}
 	m.allocItems(1)
-	switch v := v.(type) {
+	switch value := v.(type) {
 	case nil, bool, int, *big.Int, float64:
 		return python.ValueOf(v)
 	case string:
-		m.alloc(len(v))
-		return python.ValueOf(v)
+		m.alloc(len(value))
+		return python.ValueOf(v) // without a copy of the text's header
 	case *dict:
-		return m.dictToPython(v, depth)
+		return m.dictToPython(value, depth)
 	case *rangeValue:
 		if m.host == nil {
 			panic(unserializable(v))
@@ -59,6 +59,7 @@ func (m *machine) listToPython(v any, depth int) python.Value {
 
 func (m *machine) dictToPython(d *dict, depth int) python.Value {
 	result := &python.Dict{}
+	result.Grow(d.live)
 	for _, e := range d.all() {
 		value := m.toPython(e.value, depth+1)
 		key, isText := e.key.(string)
@@ -77,12 +78,12 @@ func (m *machine) dictToPython(d *dict, depth int) python.Value {
 // fromPython copies a value from the host.
 func (m *machine) fromPython(v python.Value) any {
 	m.allocItems(1)
-	switch v := v.Interface().(type) {
+	held := v.Interface()
+	switch v := held.(type) {
 	case *big.Int:
 		return checkSize(v)
 	case string:
 		m.alloc(len(v))
-		return v
 	case []python.Value:
 		l := &list{make([]any, len(v))}
 		for i, item := range v {
@@ -91,13 +92,13 @@ func (m *machine) fromPython(v python.Value) any {
 		return l
 	case *python.Dict:
 		d := &dict{}
+		d.grow(v.Len())
 		for _, item := range v.Items() {
 			m.put(&d.table, item.Key, m.fromPython(item.Value))
 		}
 		return d
-	default:
-		return v
 	}
+	return held
 }
 
 // maxIndent is the largest indentation that dumps accepts.

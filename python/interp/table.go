@@ -49,6 +49,9 @@ func (t *table) find(hash any) int {
 	return -1
 }
 
+// grow makes room for n more entries.
+func (t *table) grow(n int) { t.entries = slices.Grow(t.entries, n) }
+
 // put replaces the value of a key, or appends the key.
 func (t *table) put(hash, key, value any) {
 	if i := t.find(hash); i >= 0 {
