@@ -5,10 +5,6 @@ from typing import Any, Dict, List, Union
 FIRST, LAST = 315529200.0, 2524604400.0
 
 
-def _first(rows, column):
-    return rows[0][column] if rows else None
-
-
 @confirm("send a text message")
 @needs("cellular")
 def send_message_with_phone_number(phone_number: str, content: str) -> str:
@@ -22,7 +18,7 @@ def send_message_with_phone_number(phone_number: str, content: str) -> str:
         ConnectionError: If cellular service is off.
     """
     check_phone(phone_number)
-    if not _first(world.rows("setting", ["cellular"]), "cellular"):
+    if not world.value("setting", "cellular"):
         raise ConnectionError("Cellular service is not enabled")
     message_id = world.new_id()
     selves = world.rows("contact", ["person_id", "phone_number"], is_self=True)
@@ -32,7 +28,7 @@ def send_message_with_phone_number(phone_number: str, content: str) -> str:
         "message_id": message_id,
         "sender_person_id": selves[0]["person_id"],
         "sender_phone_number": selves[0]["phone_number"],
-        "recipient_person_id": _first(world.rows("contact", ["person_id"], phone_number=phone_number), "person_id"),
+        "recipient_person_id": world.value("contact", "person_id", phone_number=phone_number),
         "recipient_phone_number": phone_number,
         "content": content,
         "creation_timestamp": world.now(),

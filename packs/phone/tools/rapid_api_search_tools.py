@@ -25,13 +25,8 @@ METRIC = (
 )
 
 
-def _get(column):
-    rows = world.rows("setting", [column])
-    return rows[0][column] if rows else None
-
-
 def _ask(service, params):
-    if not _get("wifi"):
+    if not world.value("setting", "wifi"):
         raise ConnectionError("Wifi is not enabled")
     return ask_service(service, params)
 
@@ -48,9 +43,9 @@ def _point(latitude, longitude):
     _check_point(latitude, longitude)
     if latitude is not None:
         return latitude, longitude
-    if not _get("location_service"):
+    if not world.value("setting", "location_service"):
         raise PermissionError("Location service is not enabled.")
-    latitude, longitude = _get("latitude"), _get("longitude")
+    latitude, longitude = world.value("setting", "latitude"), world.value("setting", "longitude")
     assert latitude is not None and longitude is not None
     return latitude, longitude
 

@@ -5,23 +5,18 @@ from typing import Dict, Optional
 SERVICES = {"cellular": "Cellular service", "wifi": "Wifi", "location_service": "Location service"}
 
 
-def _get(column):
-    rows = world.rows("setting", [column])
-    return rows[0][column] if rows else None
-
-
 def _set(changes):
     # A cell that is None stays None.
-    world.update("setting", {column: on for column, on in changes.items() if _get(column) is not None})
+    world.update("setting", {column: on for column, on in changes.items() if world.value("setting", column) is not None})
 
 
 def _require_change(column, on):
-    if bool(_get(column)) == on:
+    if bool(world.value("setting", column)) == on:
         raise ValueError(f"{column} already {'enabled' if on else 'disabled'}")
 
 
 def _refuse_in_low_battery_mode(column, on):
-    if on and _get("low_battery_mode"):
+    if on and world.value("setting", "low_battery_mode"):
         raise PermissionError(f"{SERVICES[column]} cannot be turned on in low battery mode")
 
 
@@ -46,7 +41,7 @@ def set_cellular_service_status(on: bool) -> None:
 
 def get_cellular_service_status() -> Optional[bool]:
     """Tells whether cellular service is on."""
-    return _get("cellular")
+    return world.value("setting", "cellular")
 
 
 def set_wifi_status(on: bool) -> None:
@@ -60,7 +55,7 @@ def set_wifi_status(on: bool) -> None:
 
 def get_wifi_status() -> Optional[bool]:
     """Tells whether wifi is on."""
-    return _get("wifi")
+    return world.value("setting", "wifi")
 
 
 @unchecked
@@ -79,7 +74,7 @@ def set_location_service_status(on: bool) -> None:
 
 def get_location_service_status() -> Optional[bool]:
     """Tells whether location service is on."""
-    return _get("location_service")
+    return world.value("setting", "location_service")
 
 
 def set_low_battery_mode_status(on: bool) -> None:
@@ -95,12 +90,12 @@ def set_low_battery_mode_status(on: bool) -> None:
 
 def get_low_battery_mode_status() -> Optional[bool]:
     """Tells whether low battery mode is on."""
-    return _get("low_battery_mode")
+    return world.value("setting", "low_battery_mode")
 
 
 @needs("location_service")
 def get_current_location() -> Dict[str, Optional[float]]:
     """Returns the latitude and longitude at which the phone is."""
-    if not _get("location_service"):
+    if not world.value("setting", "location_service"):
         raise PermissionError("Location service is not enabled.")
-    return {"latitude": _get("latitude"), "longitude": _get("longitude")}
+    return {"latitude": world.value("setting", "latitude"), "longitude": world.value("setting", "longitude")}

@@ -111,13 +111,13 @@ func (r *nameChecker) tableCall(call *syntax.Call) {
 		r.failAt(call.Args[0].X, "there is no table %q%s", name, hint(name, tableNames(r.schema)))
 		return
 	}
-	if table.Name == world.Event && r.schema.HasEvents() && method.Name != rowsMethod {
+	if table.Name == world.Event && r.schema.HasEvents() && method.Name != rowsMethod && method.Name != valueMethod {
 		r.failAt(call.Args[0].X, "%s", eventsOnly)
 		return
 	}
 	for _, arg := range call.Args[1:] {
 		if arg.Name != "" {
-			if _, _, ok := condition(table, arg.Name, method.Name == rowsMethod); !ok {
+			if _, _, ok := condition(table, arg.Name, slices.Contains(readingMethods(), method.Name)); !ok {
 				r.failAt(arg.X, "table %s has no column %s%s", name, arg.Name, hint(arg.Name, table.ColumnNames()))
 			}
 		} else if arg.Stars == 0 {
@@ -126,7 +126,7 @@ func (r *nameChecker) tableCall(call *syntax.Call) {
 	}
 }
 
-// columns checks the names in a list or in a dict's values.
+// columns checks a name, the names in a list, or the keys of a dict.
 func (r *nameChecker) columns(table world.Table, x syntax.Expr) {
 	var named []syntax.Expr
 	switch x := x.(type) {
@@ -134,6 +134,8 @@ func (r *nameChecker) columns(table world.Table, x syntax.Expr) {
 		named = x.Items
 	case *syntax.Dict:
 		named = x.Keys
+	case *syntax.Constant:
+		named = []syntax.Expr{x}
 	}
 	for _, x := range named {
 		if column, ok := literalText(x); ok && table.Column(column) < 0 {

@@ -101,6 +101,12 @@ func TestWorldMethods(t *testing.T) {
 		{`return world.rows("sand" + "box")`, "KeyError: 'sandbox'"},
 		{`return world.rows(["note"])`, "KeyError: ['note']"},
 		{`return world.rows("note", "title")`, "TypeError: columns are a list of names, not 'str'"},
+		{`return world.value("note", "title")`, "'Old door code'"},
+		{`return world.value("note", "title", title__about="tax")`, "'Tax papers'"},
+		{`return world.value("note", "pages", note_id="a")`, "None"},
+		{`return world.value("note", "title", note_id="z")`, "None"},
+		{`return world.value("note", "tit" + "el")`, "polars.exceptions.ColumnNotFoundError: titel"},
+		{`return world.value("note", 5)`, "TypeError: Parameter 'column' is of type '<class 'int'>', but expected '<class 'str'>'."},
 		{`return world.rows("note", None, None)`, "TypeError: world.rows() too many positional arguments"},
 		{`return world.now()`, "1700000000.0"},
 		{`return [world.new_id(), world.new_id()]`, "['fb9bcfe3-dbbf-59d1-894c-7d680a04c416', '771506f8-c00b-5c6b-a390-fa2a4c0584fa']"},
@@ -234,7 +240,7 @@ func TestModuleMistakes(t *testing.T) {
 		{"def act(x: Union[str, bool]) -> None:\n  '''Acts.\n\n  Args:\n    x: X.\n  '''\n", []string{
 			"1:12: act: the type of x is none that a model can give; write str, bool, int, float, List[…] or Dict[str, …], perhaps in Optional[…] or Union[…, NotGiven]"}},
 		{toolSource("w = world", "return f'{wrold}'"), []string{
-			"7:9: act: world is no value to keep or pass on; call world.rows, world.add, world.update, world.remove, world.now, world.new_id, world.random, world.schedule, world.unschedule",
+			"7:9: act: world is no value to keep or pass on; call world.rows, world.value, world.add, world.update, world.remove, world.now, world.new_id, world.random, world.schedule, world.unschedule",
 			`8:12: act: name "wrold" is not defined`}},
 		{toolSource("world.update('note', {'titel': 1}, paegs=2)", "world.rows('note', ['nothing'], title__lik='x')", "world.rows(pages=1)"), []string{
 			`7:27: act: table note has no column titel; did you mean "title"?`,

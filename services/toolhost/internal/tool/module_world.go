@@ -17,6 +17,7 @@ const worldName = "world"
 // These are the methods of the world.
 const (
 	rowsMethod   = "rows"
+	valueMethod  = "value"
 	addMethod    = "add"
 	updateMethod = "update"
 	removeMethod = "remove"
@@ -36,10 +37,10 @@ func worldMethods() (names []string) {
 }
 
 // readingMethods returns the methods that do not change the world.
-func readingMethods() []string { return []string{rowsMethod, nowMethod} }
+func readingMethods() []string { return []string{rowsMethod, valueMethod, nowMethod} }
 
 // tableMethods returns the methods whose first argument is a table.
-func tableMethods() []string { return []string{rowsMethod, addMethod, updateMethod, removeMethod} }
+func tableMethods() []string { return []string{rowsMethod, valueMethod, addMethod, updateMethod, removeMethod} }
 
 // idFraction converts an id to a number from 0 to below 1 by its digits before the version. The
 // same seed gives the same numbers.
@@ -121,20 +122,50 @@ func (m moduleWorld) rows(args []python.Value, conditions *python.Dict) (python.
 	if err != nil {
 		return python.Value{}, err
 	}
-	selectedColumns, err := selectColumns(table, args[1])
+	columns, err := selectColumns(table, args[1])
 	if err != nil {
 		return python.Value{}, err
 	}
-	where, read := session.All(), slices.Clone(selectedColumns)
+	rows, err := m.find(table, columns, conditions)
+	if err != nil {
+		return python.Value{}, err
+	}
+	return dicts(table, columns, rows), nil
+}
+
+// value returns a cell of the first row that meets all conditions, None without one.
+func (m moduleWorld) value(args []python.Value, conditions *python.Dict) (python.Value, error) {
+	table, err := m.table(args[0])
+	if err != nil {
+		return python.Value{}, err
+	}
+	name, _ := args[1].AsStr()
+	column := table.Column(name)
+	if column < 0 {
+		return python.Value{}, noColumn(name)
+	}
+	rows, err := m.find(table, []int{column}, conditions)
+	if err != nil || len(rows) == 0 {
+		return python.None(), err
+	}
+	return rows[0][0], nil
+}
+
+// find returns the rows that meet all conditions, with these columns first.
+func (m moduleWorld) find(table world.Table, columns []int, conditions *python.Dict) ([]session.Row, error) {
+	if conditions.Len() == 0 {
+		return m.world.Find(table.Name, session.All(), columns...), nil
+	}
+	where, read := session.All(), slices.Clone(columns)
 	filters := make([]filter, conditions.Len())
 	places := make([]int, conditions.Len())
 	for i, item := range conditions.Items() {
 		column, f, ok := condition(table, item.Key, true)
 		if !ok {
-			return python.Value{}, noColumn(item.Key)
+			return nil, noColumn(item.Key)
 		}
 		if err := f.check(item.Value, table.Columns[column].Kind); err != nil {
-			return python.Value{}, err
+			return nil, err
 		}
 		if i == 0 && f.cutoff == 0 && f.comparison == equalTo {
 			where = session.Where{Column: column, Value: item.Value}
@@ -148,14 +179,7 @@ func (m moduleWorld) rows(args []python.Value, conditions *python.Dict) (python.
 	for i, item := range conditions.Items() {
 		rows = filters[i].apply(rows, places[i], item.Value)
 	}
-	selectedTable := world.Table{Columns: make([]world.Column, len(selectedColumns))}
-	for i, column := range selectedColumns {
-		selectedTable.Columns[i] = table.Columns[column]
-	}
-	for i := range rows {
-		rows[i] = rows[i][:len(selectedColumns)]
-	}
-	return dicts(selectedTable, rows), nil
+	return rows, nil
 }
 
 // selectColumns returns the indices of the columns in a query, by default of all.

@@ -115,13 +115,13 @@ func checkComparable(v python.Value, kind world.Kind) error {
 	}
 }
 
-// dicts returns rows as a list of dicts.
-func dicts(table world.Table, rows []session.Row) python.Value {
+// dicts returns rows as a list of dicts. The rows begin with the cells of the columns.
+func dicts(table world.Table, columns []int, rows []session.Row) python.Value {
 	list := make([]python.Value, len(rows))
 	for i, row := range rows {
-		items := make([]python.Item, len(row))
-		for j, cell := range row {
-			items[j] = python.Item{Key: table.Columns[j].Name, Value: cell}
+		items := make([]python.Item, len(columns))
+		for j, column := range columns {
+			items[j] = python.Item{Key: table.Columns[column].Name, Value: row[j]}
 		}
 		list[i] = python.DictOf(items...)
 	}
