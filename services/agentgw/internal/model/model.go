@@ -244,7 +244,7 @@ func (p *Player) replyToFailure(model *agentgwv1.Model, failure *provider.Failur
 // unusable turns in a row ends its rollout. With compat, a turn that the original accepts is no
 // mistake.
 func (p *Player) compose(req *agentgwv1.RespondRequest, spec *provider.Spec, tools *turn.Tools, answer *provider.Answer) *agentgwv1.Reply {
-	composer := turn.Composer{Role: req.GetRole(), Index: req.GetIndex(), Compat: req.GetCompat()}
+	composer := turn.Composer{Role: req.GetRole(), Index: req.GetIndex(), View: req.GetView(), Compat: req.GetCompat()}
 	reply := &agentgwv1.Reply{Usage: p.withCost(spec, req.GetPlayer().GetModel().GetModel(), answer.Usage)}
 	if n := len(answer.Calls); n > maxCalls {
 		return mistakeReply(reply, &turn.Mistake{Exception: exceptionAnswer, Detail: fmt.Sprintf("the model made %d calls in one turn, expected at most %d", n, maxCalls)})
