@@ -19,6 +19,10 @@ import (
 // main part.
 var ErrAnswer = errors.New("answer cannot be read")
 
+// ErrServer means that the server could not complete its answer, although its interface was kept. The
+// same request may succeed later.
+var ErrServer = errors.New("the server failed")
+
 // Query is one request to a model.
 type Query struct {
 	// Model is the model with its settings.
@@ -76,6 +80,8 @@ type Answer struct {
 	EmptyText bool
 	// Native is the turn in the provider's native form if later requests have to carry it.
 	Native []byte
+	// NativeLacksIDs: Native has no ids of calls, so it may precede results with any.
+	NativeLacksIDs bool
 	// Usage is nil if the provider did not report it.
 	Usage *agentgwv1.Usage
 }

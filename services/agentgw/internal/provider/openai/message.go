@@ -21,7 +21,7 @@ func messages(q *provider.Query) []any {
 		case conversation.User:
 			list = append(list, &message{Content: entry.Text, Role: roleUser})
 		case conversation.Assistant:
-			list = append(list, &message{Content: entry.Text, Role: roleAssistant})
+			list = append(list, &message{Content: entry.Text, Role: roleAssistant, reasoningFields: nativeOf(q, entry).reasoningFields})
 		case conversation.Result:
 			answered := &result{Role: roleTool, Content: entry.Text, ToolCallID: entry.ID}
 			if entry.Name != "" {
