@@ -62,8 +62,8 @@ func ReadFile(name string, limit int64) ([]byte, error) {
 	return readAll(file, limit)
 }
 
-// readAll reads and closes a regular file of at most limit bytes, without a byte order mark. It does
-// not rely on the file's stated size.
+// readAll reads and closes a regular file of at most limit bytes, without a byte order mark. It
+// does not rely on the file's stated size.
 func readAll(file fs.File, limit int64) ([]byte, error) {
 	defer func() { _ = file.Close() }() // opened for reading
 	info, err := file.Stat()
@@ -143,7 +143,8 @@ func (f *packFiles) digest() string {
 // files beside those of people.
 func hidden(name string) bool { return strings.HasPrefix(name, ".") || name == "__MACOSX" }
 
-// list returns the visible files of a folder with a suffix, sorted by name; none without the folder.
+// list returns the visible files of a folder with a suffix, sorted by name; none without the
+// folder.
 func (f *packFiles) list(folder, ending string) (names []string, mistakes document.Errors) {
 	r := newReader(folder, nil)
 	entries, err := f.entriesOf(folder)

@@ -19,8 +19,8 @@ import (
 // main part.
 var ErrAnswer = errors.New("answer cannot be read")
 
-// ErrServer means that the server could not complete its answer, although its interface was kept. The
-// same request may succeed later.
+// ErrServer means that the server could not complete its answer, although its interface was kept.
+// The same request may succeed later.
 var ErrServer = errors.New("the server failed")
 
 // Query is one request to a model.

@@ -133,8 +133,8 @@ func TestStreams(t *testing.T) {
 }
 
 // TestDeviations reads answers that deviate from the provider's interface: ids that are numbers,
-// arguments that are missing or of another type, numbers that are no JSON, calls that a limit cut off
-// although their JSON is closed.
+// arguments that are missing or of another type, numbers that are no JSON, calls that a limit cut
+// off although their JSON is closed.
 func TestDeviations(t *testing.T) {
 	for _, test := range []struct{ provider, body, want string }{
 		{"openai", `{"choices":[{"message":{"tool_calls":[{"id":0,"function":{"name":"f","arguments":{"x":NaN}}},{"function":{"name":"g"}}]},"finish_reason":"length","logprobs":NaN}],` +

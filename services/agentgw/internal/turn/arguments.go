@@ -18,8 +18,8 @@ const (
 )
 
 // object returns the arguments that a role meant: the JSON text of an object, or the text as it is
-// if it means none. Blanks and an empty text mean an empty object. An object may be quoted as a JSON
-// text, also several times, and quotes and blanks may follow it.
+// if it means none. Blanks and an empty text mean an empty object. An object may be quoted as a
+// JSON text, also several times, and quotes and blanks may follow it.
 func object(text string) string {
 	meant := text
 	for range maxQuoted {

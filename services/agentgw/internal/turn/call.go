@@ -25,14 +25,16 @@ type IDRule uint8
 
 const (
 	// KeepID keeps an id that no other call of the conversation has, and replaces any other by
-	// call_<message index>. With Compat it keeps every id. It may then be empty, no identifier, or nil,
-	// which leaves the message's column null.
+	// call_<message index>. With Compat it keeps every id. It may then be empty, no identifier, or
+	// nil, which leaves the message's column null.
 	KeepID IDRule = iota
 	// DeriveID is KeepID with a UUID, derived from the message's index, for a call without an id. The
 	// source's variables are named after the tool.
 	DeriveID
 	// IndexID replaces a missing or unprintable id by call_<message index>.
 	IndexID
+	// FixedID keeps the id as it is: the program made it up, and no request carries it.
+	FixedID
 )
 
 // Call is one call as a role writes it.
@@ -134,8 +136,8 @@ func (t *Tools) resolve(call Call) (*worldv1.ToolCall, *Mistake) {
 	return resolved, t.unknown(call.Name)
 }
 
-// setArguments sets the arguments: as JSON if they are usable, else as text. With Compat they stay as
-// the role wrote them.
+// setArguments sets the arguments: as JSON if they are usable, else as text. With Compat they stay
+// as the role wrote them.
 func (c Composer) setArguments(made Call, call *worldv1.ToolCall) *Mistake {
 	text := strings.ToValidUTF8(made.Arguments, string(utf8.RuneError))
 	if made.Truncated {

@@ -64,7 +64,7 @@ func (n *ids) lacks(id *string, rule IDRule) bool {
 	switch {
 	case rule == IndexID:
 		return id == nil || *id == "" || strings.ContainsFunc(*id, unprintable)
-	case n.compat:
+	case n.compat || rule == FixedID:
 		return false
 	default:
 		return id == nil || *id == "" || *id == noneID || n.used[*id]

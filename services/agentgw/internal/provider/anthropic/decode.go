@@ -40,7 +40,8 @@ type reader struct {
 	err    error
 	// compat: a call without arguments is a mistake, as in the original.
 	compat bool
-	// unsendable: a call has an id or arguments of another form than the interface's, so the turn cannot be sent back as it is.
+	// unsendable: a call has an id or arguments of another form than the interface's, so the turn
+	// cannot be sent back as it is.
 	unsendable bool
 }
 

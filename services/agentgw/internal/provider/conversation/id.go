@@ -3,8 +3,8 @@ package conversation
 import "strconv"
 
 // UniqueIDs gives every call of a transcript an id that no other has, and its result the same one.
-// It keeps ids that are unique. Calls of demonstrations, plug-ins and other agents may have none, or
-// one that another call has. A result without a call gets an id too.
+// It keeps ids that are unique. Calls of demonstrations, plug-ins and other agents may have none,
+// or one that another call has. A result without a call gets an id too.
 func UniqueIDs(entries []Entry) {
 	used := make(map[string]bool, len(entries))
 	for _, entry := range entries {

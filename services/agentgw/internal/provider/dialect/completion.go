@@ -109,5 +109,5 @@ func (r *reader) addCall(name, arguments python.Value, source string) {
 // add adds a call.
 func (r *reader) add(tool string, arguments python.Value) {
 	id := r.id(len(r.answer.Calls), tool)
-	r.answer.Calls = append(r.answer.Calls, turn.Call{ID: &id, Name: tool, Arguments: python.JSON(arguments)})
+	r.answer.Calls = append(r.answer.Calls, turn.Call{ID: &id, IDRule: turn.FixedID, Name: tool, Arguments: python.JSON(arguments)})
 }

@@ -1,6 +1,6 @@
-// Package lenient reads what model servers send, also where it deviates from their interfaces: event
-// streams that nobody asked for, numbers that are no JSON, ids that are no texts, reasoning within a
-// text. All wire formats read with it. It is pure.
+// Package lenient reads what model servers send, also where it deviates from their interfaces:
+// event streams that nobody asked for, numbers that are no JSON, ids that are no texts, reasoning
+// within a text. All wire formats read with it. It is pure.
 package lenient
 
 import (

@@ -40,8 +40,8 @@ func events(body []byte) (list []json.RawMessage, ended, ok bool) {
 	return list, ended, true
 }
 
-// Join returns the body that a stream of events stands for. ended says that the stream has a mark of
-// its end. The error wraps ErrStream if events are missing.
+// Join returns the body that a stream of events stands for. ended says that the stream has a mark
+// of its end. The error wraps ErrStream if events are missing.
 type Join func(events []json.RawMessage, ended bool) (any, error)
 
 // joined returns the body of an answer: as it is, or joined from a stream.
@@ -128,7 +128,8 @@ func mergeList(list, piece []any) []any {
 		}
 		switch {
 		case i >= 0:
-			list[i] = Merge(list[i].(map[string]any), element) //nolint:forcetypeassert // At found a field of it
+			earlier, _ := list[i].(map[string]any) // it is one, because it has an index
+			list[i] = Merge(earlier, element)
 		case element != nil:
 			list = append(list, Merge(make(map[string]any, len(element)), element))
 		default:

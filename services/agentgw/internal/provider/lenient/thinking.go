@@ -9,9 +9,9 @@ import (
 var thinkingTag = regexp.MustCompile(`(?i)<(/?)(?:think|thinking|thought)>|\[(/?)THINK\]`)
 
 // SplitThinking splits a text into the reasoning that servers without a parser for it leave in the
-// text, and what the model says. Reasoning stands between tags. The first tag may be missing, if the
-// prompt ends with it, and the last one, if the answer was cut off. A text without tags is returned
-// as it is.
+// text, and what the model says. Reasoning stands between tags. The first tag may be missing, if
+// the prompt ends with it, and the last one, if the answer was cut off. A text without tags is
+// returned as it is.
 func SplitThinking(text string) (reasoning, said string) {
 	var thought, spoken []string
 	rest, within := text, false

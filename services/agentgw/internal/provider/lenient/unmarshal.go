@@ -18,8 +18,9 @@ const (
 // ErrIncomplete means that an answer ends before its JSON does.
 var ErrIncomplete = errors.New("it is incomplete")
 
-// Unmarshal decodes an answer's body. If the server streamed it, join makes one body of its events.
-// Numbers that JSON does not know become texts. It fails if the body has more than maxValues values.
+// Unmarshal decodes an answer's body. If the server streamed it, join makes one body of its
+// events. Numbers that JSON does not know become texts. It fails if the body has more than
+// maxValues values.
 func Unmarshal(body []byte, target any, join Join) error {
 	body, err := joined(body, join)
 	if err != nil {

@@ -11,7 +11,8 @@ import (
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
 
-// TestReasoningFields keeps the reasoning of compatible servers, and sends it back with the text or the calls.
+// TestReasoningFields keeps the reasoning of compatible servers, and sends it back with the text
+// or the calls.
 func TestReasoningFields(t *testing.T) {
 	const call = `"tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]`
 	for _, test := range []struct{ message, native string }{

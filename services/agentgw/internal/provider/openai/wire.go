@@ -90,9 +90,9 @@ type definition struct {
 	Parameters  json.RawMessage `json:"parameters"`
 }
 
-// reasoningFields are the model's reasoning in the fields of compatible servers, which want it back
-// with the text or the calls that follow from it. DeepSeek, Kimi and older vLLM use Content, vLLM Reasoning,
-// and OpenRouter Details with a copy in Reasoning. OpenAI has none.
+// reasoningFields are the model's reasoning in the fields of compatible servers, which want it
+// back with the text or the calls that follow from it. DeepSeek, Kimi and older vLLM use Content,
+// vLLM Reasoning, and OpenRouter Details with a copy in Reasoning. OpenAI has none.
 type reasoningFields struct {
 	Content   json.RawMessage `json:"reasoning_content,omitempty"`
 	Reasoning json.RawMessage `json:"reasoning,omitempty"`
