@@ -38,6 +38,9 @@ type Query struct {
 	ToolText *turn.ToolText
 	// PlaysUser: the model plays the user, so the first text may be its own.
 	PlaysUser bool
+	// Alternating: the server refused the conversation, because its chat template demands a user first
+	// and speakers that alternate.
+	Alternating bool
 	// Official: the request goes to the provider's official address and not to a compatible server.
 	Official bool
 	// Compat sends the sampling parameters and headers that the original sends.

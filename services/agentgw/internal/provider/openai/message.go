@@ -38,7 +38,7 @@ func messages(q *provider.Query) []any {
 	var turnNative native // of the turn that begins at first
 	var first int32
 	transcript := q.Transcript
-	if q.PlaysUser && !q.Official && !q.Compat {
+	if q.Alternating {
 		transcript = alternating(transcript)
 	}
 	for _, entry := range transcript {

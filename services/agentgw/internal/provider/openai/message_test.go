@@ -24,8 +24,8 @@ func TestAlternating(t *testing.T) {
 		query provider.Query
 		want  string
 	}{
-		{provider.Query{PlaysUser: true}, `system "s" user "Hello." assistant "a\n\nb" user "c\n\nd"`},
-		{provider.Query{PlaysUser: true, Official: true}, `system "s" assistant "a" assistant "b" user "c" user "d"`},
+		{provider.Query{PlaysUser: true, Alternating: true}, `system "s" user "Hello." assistant "a\n\nb" user "c\n\nd"`},
+		{provider.Query{PlaysUser: true}, `system "s" assistant "a" assistant "b" user "c" user "d"`},
 		{provider.Query{PlaysUser: true, Compat: true}, `system "s" assistant "a" assistant "b" user "c" user "d"`},
 		{provider.Query{}, `system "s" assistant "a" assistant "b" user "c" user "d"`},
 	} {
