@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/toolsandbox/toolsandbox/internal/bom"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	"github.com/toolsandbox/toolsandbox/python"
 )
@@ -210,7 +211,8 @@ func readBounded(files fs.FS, name string) ([]byte, error) {
 	if info.Size() > maxFile {
 		return nil, fmt.Errorf("read %s: it has %d bytes, expected at most %d", name, info.Size(), maxFile)
 	}
-	return fs.ReadFile(files, name)
+	data, err := fs.ReadFile(files, name)
+	return bom.Trim(data), err
 }
 
 // isPrepared reports whether records are in EuroEval's format. BFCL's questions have no

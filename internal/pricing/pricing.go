@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 
+	"github.com/toolsandbox/toolsandbox/internal/bom"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
 
@@ -48,7 +48,7 @@ func Load(path string) (*Table, error) {
 	if path == "" {
 		return decode("built-in prices", builtin)
 	}
-	raw, err := os.ReadFile(path)
+	raw, err := bom.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("read prices: %w", err)
 	}

@@ -3,7 +3,6 @@ package process
 import (
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"github.com/goccy/go-yaml/parser"
 	"github.com/spf13/pflag"
 
+	"github.com/toolsandbox/toolsandbox/internal/bom"
 	"github.com/toolsandbox/toolsandbox/internal/spelling"
 )
 
@@ -140,7 +140,7 @@ func repeatable(flag *pflag.Flag) bool { return flag.Value.Type() == "limits" }
 
 // readEntries reads the settings of a file.
 func readEntries(path string) ([]entry, error) {
-	raw, err := os.ReadFile(path)
+	raw, err := bom.ReadFile(path)
 	if err != nil {
 		return nil, UsageErrorf("--config: %w", err)
 	}

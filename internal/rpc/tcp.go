@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net"
 	"net/url"
-	"os"
 	"strings"
 	"sync"
 	"syscall"
@@ -22,6 +21,7 @@ import (
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/resolver/dns"
 
+	"github.com/toolsandbox/toolsandbox/internal/bom"
 	"github.com/toolsandbox/toolsandbox/internal/telemetry"
 )
 
@@ -213,7 +213,7 @@ func (c Config) loadTLS() (tls.Certificate, *x509.CertPool, error) {
 	if c.TLSCA == "" {
 		return cert, nil, nil
 	}
-	pem, err := os.ReadFile(c.TLSCA)
+	pem, err := bom.ReadFile(c.TLSCA)
 	if err != nil {
 		return tls.Certificate{}, nil, fmt.Errorf("--tls-ca: %w", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -57,11 +58,13 @@ func unzip(data []byte, limits limits) (fs.FS, error) {
 	}
 	seen := make(map[string]bool, len(archive.File))
 	top, shared := "", true
-	for i, file := range archive.File {
+	for _, file := range archive.File {
 		name := strings.TrimSuffix(file.Name, "/")
 		switch {
 		case !fs.ValidPath(name) || strings.ContainsAny(name, `\:`):
 			return nil, fmt.Errorf("file %q leads out of the archive or has no plain name", file.Name)
+		case slices.ContainsFunc(strings.Split(name, "/"), hidden):
+			continue
 		case strings.Count(name, "/") > maxArchiveDepth:
 			return nil, fmt.Errorf("file %.80q lies in more than %d folders", file.Name, maxArchiveDepth)
 		case !file.Mode().IsRegular() && !file.Mode().IsDir():
@@ -73,16 +76,13 @@ func unzip(data []byte, limits limits) (fs.FS, error) {
 		}
 		seen[name] = true
 		first, _, below := strings.Cut(name, "/")
-		if i == 0 {
+		if len(seen) == 1 {
 			top = first
 		}
 		shared = shared && first == top && (below || file.Mode().IsDir())
 	}
-	if shared && top != "" && !isPackFolder(top) {
+	if shared && top != "" {
 		return fs.Sub(archive, path.Clean(top))
 	}
 	return archive, nil
 }
-
-// isPackFolder reports whether a folder is part of a pack's layout.
-func isPackFolder(name string) bool { return name == "worlds" || name == "recordings" }

@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"unicode"
 
+	"github.com/toolsandbox/toolsandbox/internal/bom"
 	"github.com/toolsandbox/toolsandbox/scenario"
 	"github.com/toolsandbox/toolsandbox/scenario/document"
 )
@@ -62,8 +63,8 @@ func ReadFile(name string, limit int64) ([]byte, error) {
 	return readAll(file, limit)
 }
 
-// readAll reads and closes a regular file of at most limit bytes. It does not rely on the file's
-// stated size.
+// readAll reads and closes a regular file of at most limit bytes, without a byte order mark. It
+// does not rely on the file's stated size.
 func readAll(file fs.File, limit int64) ([]byte, error) {
 	defer func() { _ = file.Close() }() // opened for reading
 	info, err := file.Stat()
@@ -84,7 +85,7 @@ func readAll(file fs.File, limit int64) ([]byte, error) {
 	if int64(data.Len()) > limit {
 		return nil, fmt.Errorf("the file has more than the maximum of %d bytes", limit)
 	}
-	return data.Bytes(), nil
+	return bom.Trim(data.Bytes()), nil
 }
 
 // regular returns an error for anything but a regular file.
@@ -141,7 +142,12 @@ func (f *packFiles) digest() string {
 	return hex.EncodeToString(whole.Sum(nil))
 }
 
-// list returns the files of a folder with a suffix, sorted by name; none without the folder.
+// hidden reports whether a file or folder is no part of a pack: macOS, Emacs and others leave such
+// files beside those of people.
+func hidden(name string) bool { return strings.HasPrefix(name, ".") || name == "__MACOSX" }
+
+// list returns the visible files of a folder with a suffix, sorted by name; none without the
+// folder.
 func (f *packFiles) list(folder, ending string) (names []string, mistakes document.Errors) {
 	r := &document.Reader{File: folder}
 	entries, err := f.entriesOf(folder)
@@ -156,7 +162,7 @@ func (f *packFiles) list(folder, ending string) (names []string, mistakes docume
 		return nil, r.Errors
 	}
 	for _, entry := range entries {
-		if !strings.HasSuffix(entry.Name(), ending) {
+		if hidden(entry.Name()) || !strings.HasSuffix(entry.Name(), ending) {
 			continue
 		}
 		name := entry.Name()

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -253,6 +254,8 @@ func TestOpen(t *testing.T) {
 	}
 	for _, path := range []string{
 		write("flat.zip", zipped(t, testPack(t), "")), write("folder.ZIP", zipped(t, testPack(t), "kitchen/")),
+		write("mac.zip", zipped(t, withHiddenFiles(testPack(t), "lib/"), "")), write("worlds.zip", zipped(t, testPack(t), "worlds/")),
+		write("marks.zip", zipped(t, withMarks(testPack(t)), "")),
 	} {
 		files, err := Open(path)
 		if err != nil {
@@ -269,8 +272,11 @@ func TestOpen(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "worlds"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	write("a.yaml", []byte(named("one", testScenario)))
-	write("worlds/base.yaml", []byte(testWorld))
+	for name, file := range withHiddenFiles(fstest.MapFS{"a.yaml": {Data: []byte(named("one", testScenario))}, "worlds/base.yaml": {Data: []byte(testWorld)}}, "") {
+		if !strings.HasPrefix(name, "__MACOSX") {
+			write(name, file.Data)
+		}
+	}
 	files, err := Open(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -284,6 +290,27 @@ func TestOpen(t *testing.T) {
 	if _, err := Open(filepath.Join(dir, "none")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no file: got %v, want fs.ErrNotExist", err)
 	}
+}
+
+// withHiddenFiles returns a pack in a folder, with the files that macOS and Emacs leave beside it.
+func withHiddenFiles(fsys fstest.MapFS, folder string) fstest.MapFS {
+	all := fstest.MapFS{".DS_Store": {Data: []byte{0}}, "__MACOSX/._lib": {Data: []byte{0}}, folder + ".#a.yaml": {Data: []byte{0}}}
+	for name, file := range fsys {
+		dir, base := path.Split(folder + name)
+		all[folder+name] = file
+		for _, hidden := range []string{dir + "._" + base, "__MACOSX/" + dir + "._" + base} {
+			all[hidden] = &fstest.MapFile{Data: []byte{0, 5, 22, 7}}
+		}
+	}
+	return all
+}
+
+// withMarks returns a pack with a byte order mark before each file.
+func withMarks(fsys fstest.MapFS) fstest.MapFS {
+	for _, file := range fsys {
+		file.Data = append([]byte("\ufeff"), file.Data...)
+	}
+	return fsys
 }
 
 // TestOpenErrors checks errors for archives with paths outside the pack or excessive size.

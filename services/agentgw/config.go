@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/toolsandbox/toolsandbox/internal/bom"
 	"github.com/toolsandbox/toolsandbox/internal/flagrule"
 	"github.com/toolsandbox/toolsandbox/internal/pricing"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/dialect"
@@ -159,7 +160,7 @@ func (c Config) roots() (*x509.CertPool, error) {
 	if c.AgentCA == "" {
 		return nil, nil
 	}
-	raw, err := os.ReadFile(c.AgentCA)
+	raw, err := bom.ReadFile(c.AgentCA)
 	if err != nil {
 		return nil, fmt.Errorf("--agent-ca: %w", err)
 	}

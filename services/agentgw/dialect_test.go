@@ -83,8 +83,9 @@ func TestDialectFaults(t *testing.T) {
 	}{
 		{"429", "", 429, codes.Aborted, 0, 2},
 		{"500", "", 500, codes.Aborted, 0, 2},
-		{"malformed", "not json", 200, codes.Aborted, 0, 2},
-		{"empty", "{}", 200, codes.Aborted, 0, 2},
+		{"malformed", "not json", 200, codes.OK, agentgwv1.FailureClass_FAILURE_CLASS_PROVIDER, 2},
+		{"empty", "{}", 200, codes.OK, agentgwv1.FailureClass_FAILURE_CLASS_PROVIDER, 2},
+		{"incomplete", `{"choices": [`, 200, codes.Aborted, 0, 2},
 		{"404", "", 404, codes.OK, agentgwv1.FailureClass_FAILURE_CLASS_PROVIDER, 1},
 		{"huge", completion(strings.Repeat("x", 600<<10)), 200, codes.OK, agentgwv1.FailureClass_FAILURE_CLASS_MODEL, 1},
 		{"said", completion("hello"), 200, codes.OK, 0, 1},

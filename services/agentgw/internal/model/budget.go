@@ -8,10 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/toolsandbox/toolsandbox/internal/pricing"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/httpclient"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/retry"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/ratelimit"
 
@@ -55,6 +57,7 @@ type attempt struct {
 	request      *provider.Request
 	timeout      time.Duration
 	exchange     *exchange
+	query        *provider.Query
 	budget       ratelimit.Request
 	answer       *provider.Answer
 	spent        ratelimit.Cost
@@ -83,7 +86,7 @@ func (p *Player) newAttempt(
 		return nil, err
 	}
 	return &attempt{
-		Player: p, to: to, request: request, budget: budget,
+		Player: p, query: query, to: to, request: request, budget: budget,
 		timeout:  cmp.Or(time.Duration(model.GetTimeoutMs())*time.Millisecond, defaultTimeout),
 		exchange: newExchange(model, codec, to, request, p.cfg.ExchangeBytes, earlier),
 	}, nil
@@ -165,6 +168,9 @@ func (q *attempt) try(ctx context.Context) retry.Outcome {
 		q.spent = q.spent.Plus(done(outcome))
 		return retry.Outcome{Err: err}
 	}
+	if q.alternate(failure) {
+		failure.Retryable = true
+	}
 	outcome.RetryAfter, outcome.Charged, outcome.Reason = failure.RetryAfter, failure.Charged, failure.Error()
 	q.spent = q.spent.Plus(done(outcome))
 	isRefused := outcome.Class == ratelimit.Throttled || outcome.Class == ratelimit.Overloaded
@@ -178,6 +184,24 @@ func (q *attempt) try(ctx context.Context) retry.Outcome {
 		Err: err, Retryable: failure.Retryable, RetryAfter: failure.RetryAfter, Throttled: q.cfg.Budget != nil && isRefused && failure.Retryable,
 		Expected: time.Since(sent), // a slow request is slow again: do not pay twice for an answer that comes too late
 	}
+}
+
+// alternate reports whether the server's chat template refused a simulated user's conversation, and
+// makes the request of the next attempt one with speakers that alternate.
+func (q *attempt) alternate(failure *provider.Failure) bool {
+	refused := strings.Contains(failure.Detail, "alternat") || strings.Contains(failure.Detail, "role")
+	if !refused || !q.query.PlaysUser || q.query.Compat || q.query.Alternating {
+		return false
+	}
+	q.query.Alternating = true
+	request, err := q.exchange.codec.Encode(q.query)
+	if err != nil {
+		return false
+	}
+	q.request = request
+	q.exchange.record.Request = httpclient.Redact(request.Body, q.to.Secret)
+	q.exchange.record.RequestBytes = int64(len(q.exchange.record.GetRequest()))
+	return true
 }
 
 // timeoutFor returns the timeout of a request that begins now: q.timeout, but no longer than its

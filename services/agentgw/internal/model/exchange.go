@@ -8,6 +8,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/httpclient"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/lenient"
 
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
@@ -36,6 +37,8 @@ type exchange struct {
 	from   provider.Endpoint
 	limit  int
 	record *agentgwv1.Exchange
+	// unreadable says why the last answer could not be decoded.
+	unreadable string
 }
 
 // newExchange begins an exchange that continues an earlier one about the same turn, which may be
@@ -59,7 +62,7 @@ func (x *exchange) addAttempt(body []byte, err error) (*provider.Answer, error) 
 		try.Status, try.Answer = http.StatusOK, body
 		try.AnswerBytes = int64(len(try.Answer))
 		if answer, err = x.codec.Decode(body); err != nil {
-			err = httpclient.DecodeFailure(body, err, x.from)
+			err = x.decodeFailure(body, err)
 			try.Answer = cut(try.GetAnswer(), maxUnreadable)
 		}
 	}
@@ -71,6 +74,22 @@ func (x *exchange) addAttempt(body []byte, err error) (*provider.Answer, error) 
 	}
 	x.record.Attempts = append(x.record.Attempts, try)
 	return answer, err
+}
+
+// decodeFailure returns the failure of an answer that cannot be decoded. It is not retryable if the
+// last answer was unreadable in the same way: the server speaks another interface. What the server
+// itself says that it failed, and what it did not finish, may pass.
+func (x *exchange) decodeFailure(body []byte, err error) *provider.Failure {
+	failure := httpclient.DecodeFailure(body, err, x.from)
+	if errors.Is(err, provider.ErrServer) || errors.Is(err, lenient.ErrStream) || errors.Is(err, lenient.ErrIncomplete) || failure.Status != 0 {
+		return failure
+	}
+	if x.unreadable == err.Error() && failure.Retryable {
+		failure.Retryable = false
+		failure.Detail = "twice in the same way: " + failure.Detail
+	}
+	x.unreadable = err.Error()
+	return failure
 }
 
 // finish returns the exchange, nil if there was no attempt. answer is the one that counts, nil if

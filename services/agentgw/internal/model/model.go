@@ -17,6 +17,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/conversation"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/httpclient"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/lenient"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/retry"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/ratelimit"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/turn"
@@ -172,6 +173,9 @@ func (p *Player) query(ctx context.Context, req *agentgwv1.RespondRequest, tools
 	} else {
 		query.Transcript = conversation.AgentView(view)
 	}
+	if !query.Compat {
+		conversation.UniqueIDs(query.Transcript)
+	}
 	if !spec.ReplaysNative {
 		return query, nil
 	}
@@ -244,7 +248,7 @@ func (p *Player) replyToFailure(model *agentgwv1.Model, failure *provider.Failur
 // unusable turns in a row ends its rollout. With compat, a turn that the original accepts is no
 // mistake.
 func (p *Player) compose(req *agentgwv1.RespondRequest, spec *provider.Spec, tools *turn.Tools, answer *provider.Answer) *agentgwv1.Reply {
-	composer := turn.Composer{Role: req.GetRole(), Index: req.GetIndex(), Compat: req.GetCompat()}
+	composer := turn.Composer{Role: req.GetRole(), Index: req.GetIndex(), View: req.GetView(), Compat: req.GetCompat()}
 	reply := &agentgwv1.Reply{Usage: p.withCost(spec, req.GetPlayer().GetModel().GetModel(), answer.Usage)}
 	if n := len(answer.Calls); n > maxCalls {
 		return mistakeReply(reply, &turn.Mistake{Exception: exceptionAnswer, Detail: fmt.Sprintf("the model made %d calls in one turn, expected at most %d", n, maxCalls)})
@@ -254,9 +258,16 @@ func (p *Player) compose(req *agentgwv1.RespondRequest, spec *provider.Spec, too
 	}
 	var mistake *turn.Mistake
 	if len(answer.Calls) == 0 {
-		reply.Messages = composer.Say(answer.Text)
-		if answer.Text == "" && !(answer.EmptyText && req.GetCompat()) {
-			mistake = &turn.Mistake{Exception: exceptionAnswer, Detail: cmp.Or(answer.EmptyReason, "the answer is empty")}
+		said, empty := answer.Text, cmp.Or(answer.EmptyReason, "the answer is empty")
+		if !req.GetCompat() {
+			_, said = lenient.SplitThinking(answer.Text)
+		}
+		reply.Messages = composer.Say(said)
+		if answer.Text != "" {
+			empty = "the answer is reasoning only"
+		}
+		if said == "" && !(answer.EmptyText && req.GetCompat()) {
+			mistake = &turn.Mistake{Exception: exceptionAnswer, Detail: empty}
 		}
 	} else {
 		var err error
@@ -272,7 +283,7 @@ func (p *Player) compose(req *agentgwv1.RespondRequest, spec *provider.Spec, too
 		return mistakeReply(reply, mistake)
 	}
 	reply.Provider = req.GetPlayer().GetModel().GetProvider()
-	if idsUnchanged(reply.GetMessages(), answer.Calls) {
+	if answer.NativeLacksIDs || idsUnchanged(reply.GetMessages(), answer.Calls) {
 		reply.Native = answer.Native
 	}
 	if n := proto.Size(reply); n > p.cfg.TurnBytes {

@@ -5,8 +5,9 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"os"
 	"strings"
+
+	"github.com/toolsandbox/toolsandbox/internal/bom"
 )
 
 // fileSuffix is the suffix of the variable that names a key file.
@@ -62,7 +63,7 @@ func keyOf(getenv func(string) string, name string) (string, error) {
 	if path == "" {
 		return "", nil
 	}
-	raw, err := os.ReadFile(path)
+	raw, err := bom.ReadFile(path)
 	if err != nil {
 		return "", fmt.Errorf("read %s%s: %w", name, fileSuffix, err)
 	}

@@ -19,6 +19,10 @@ import (
 // main part.
 var ErrAnswer = errors.New("answer cannot be read")
 
+// ErrServer means that the server could not complete its answer, although its interface was kept.
+// The same request may succeed later.
+var ErrServer = errors.New("the server failed")
+
 // Query is one request to a model.
 type Query struct {
 	// Model is the model with its settings.
@@ -34,6 +38,9 @@ type Query struct {
 	ToolText *turn.ToolText
 	// PlaysUser: the model plays the user, so the first text may be its own.
 	PlaysUser bool
+	// Alternating: the server refused the conversation, because its chat template demands a user first
+	// and speakers that alternate.
+	Alternating bool
 	// Official: the request goes to the provider's official address and not to a compatible server.
 	Official bool
 	// Compat sends the sampling parameters and headers that the original sends.
@@ -76,6 +83,8 @@ type Answer struct {
 	EmptyText bool
 	// Native is the turn in the provider's native form if later requests have to carry it.
 	Native []byte
+	// NativeLacksIDs: Native has no ids of calls, so it may precede results with any.
+	NativeLacksIDs bool
 	// Usage is nil if the provider did not report it.
 	Usage *agentgwv1.Usage
 }

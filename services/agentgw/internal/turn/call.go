@@ -3,12 +3,9 @@ package turn
 import (
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
-	"github.com/google/uuid"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/toolsandbox/toolsandbox/internal/messagetext"
@@ -21,22 +18,23 @@ const (
 	exceptionJSON  = "JSONDecodeError"
 	exceptionType  = "TypeError"
 	exceptionValue = "ValueError"
-	// maxID bounds the bytes of a call's id.
-	maxID = 4096
 )
 
 // IDRule selects the id of a call.
 type IDRule uint8
 
 const (
-	// KeepID keeps the id as it is. It may be empty, no identifier, or nil, which leaves the message's
-	// column null.
+	// KeepID keeps an id that no other call of the conversation has, and replaces any other by
+	// call_<message index>. With Compat it keeps every id. It may then be empty, no identifier, or
+	// nil, which leaves the message's column null.
 	KeepID IDRule = iota
-	// DeriveID derives a UUID from the message's index for a call without an id. The source's
-	// variables are named after the tool.
+	// DeriveID is KeepID with a UUID, derived from the message's index, for a call without an id. The
+	// source's variables are named after the tool.
 	DeriveID
 	// IndexID replaces a missing or unprintable id by call_<message index>.
 	IndexID
+	// FixedID keeps the id as it is: the program made it up, and no request carries it.
+	FixedID
 )
 
 // Call is one call as a role writes it.
@@ -61,15 +59,10 @@ type Call struct {
 // with more tools needs them to tell results apart.
 func (c Composer) Calls(calls []Call, tools *Tools) (messages []*worldv1.Message, first *Mistake, err error) {
 	usable := false
-	taken := make(map[string]bool, len(calls))
-	for _, call := range calls {
-		if call.ID != nil {
-			taken[*call.ID] = true
-		}
-	}
+	ids := c.newIDs(calls)
 	for i, call := range calls {
 		toolCall, mistake := tools.resolve(call)
-		if argumentMistake := call.setArguments(toolCall); mistake == nil {
+		if argumentMistake := c.setArguments(call, toolCall); mistake == nil {
 			mistake = argumentMistake
 		}
 		if mistake != nil && c.Compat && mistake.raised {
@@ -80,7 +73,7 @@ func (c Composer) Calls(calls []Call, tools *Tools) (messages []*worldv1.Message
 		}
 		usable = usable || mistake == nil
 		index := c.Index + int32(i)
-		call.setID(toolCall, index, taken)
+		ids.set(call, toolCall, index)
 		if c.Role == worldv1.Role_ROLE_USER && !tools.HasUserTools() && call.IDRule != IndexID {
 			hideID(toolCall)
 		}
@@ -96,7 +89,7 @@ func (c Composer) Calls(calls []Call, tools *Tools) (messages []*worldv1.Message
 
 // Code returns the message with Python source for the execution environment.
 func (c Composer) Code(source string) []*worldv1.Message {
-	id := freeID(c.Index, map[string]bool{})
+	id := c.newIDs(nil).free(c.Index)
 	code := &worldv1.Code{Source: strings.ToValidUTF8(source, string(utf8.RuneError)), Id: &id}
 	m := c.toEnvironment(c.Index)
 	m.Body = &worldv1.Message_Code{Code: code}
@@ -143,12 +136,16 @@ func (t *Tools) resolve(call Call) (*worldv1.ToolCall, *Mistake) {
 	return resolved, t.unknown(call.Name)
 }
 
-// setArguments sets the arguments: as JSON if they are usable, else as text.
-func (c Call) setArguments(call *worldv1.ToolCall) *Mistake {
-	text := strings.ToValidUTF8(c.Arguments, string(utf8.RuneError))
-	if c.Truncated {
-		call.ArgumentsText = &text
+// setArguments sets the arguments: as JSON if they are usable, else as text. With Compat they stay
+// as the role wrote them.
+func (c Composer) setArguments(made Call, call *worldv1.ToolCall) *Mistake {
+	text := strings.ToValidUTF8(made.Arguments, string(utf8.RuneError))
+	if made.Truncated {
+		call.ArgumentsText, call.ArgumentsCut = &text, !c.Compat
 		return &Mistake{Exception: exceptionValue, Detail: fmt.Sprintf("the answer was cut off within the arguments of %s", call.GetName())}
+	}
+	if !c.Compat {
+		text = object(text)
 	}
 	args, err := python.ParseJSON(text)
 	if err != nil {
@@ -161,46 +158,9 @@ func (c Call) setArguments(call *worldv1.ToolCall) *Mistake {
 		return &Mistake{Exception: exception, Detail: fmt.Sprintf("arguments of %s: %v", call.GetName(), err), raised: true}
 	}
 	call.ArgumentsJson = text
-	_, object := args.AsDict()
-	if str, ok := args.AsStr(); object || ok && messagetext.IsObject(str) {
+	_, isObject := args.AsDict()
+	if str, ok := args.AsStr(); isObject || ok && messagetext.IsObject(str) {
 		return nil
 	}
 	return &Mistake{Exception: exceptionType, Detail: fmt.Sprintf("arguments of %s: a JSON object expected, got %s", call.GetName(), args.TypeName())}
-}
-
-// setID sets the id by its rule. taken holds the ids of the turn. It replaces an id that no source
-// can contain.
-func (c Call) setID(call *worldv1.ToolCall, index int32, taken map[string]bool) {
-	call.Id = c.ID
-	switch {
-	case c.IDRule == DeriveID:
-		call.Variable = &call.Tool
-		if c.ID == nil {
-			call.Id = proto.String(uuid.NewSHA1(uuid.NameSpaceURL, []byte("call:"+strconv.Itoa(int(index)))).String())
-		}
-	case c.IDRule == IndexID && (c.ID == nil || *c.ID == "" || strings.ContainsFunc(*c.ID, unprintable)):
-		call.Id = proto.String(freeID(index, taken))
-	}
-	if call.Id != nil && !fitsSource(*call.Id) {
-		call.Id = proto.String(freeID(index, taken))
-	}
-}
-
-func unprintable(r rune) bool { return !unicode.IsPrint(r) }
-
-// fitsSource reports whether the original's source can name its variables after an id and still
-// parse as one call. Ids are text of the model: a multi-line id could change the meaning of the
-// source.
-func fitsSource(id string) bool {
-	return len(id) <= maxID && utf8.ValidString(id) && !(strings.Contains(id, "\n") && strings.Contains(id, "_parameters = "))
-}
-
-// freeID returns call_<index>, with underscores appended until it is unique in the turn.
-func freeID(index int32, taken map[string]bool) string {
-	id := "call_" + strconv.Itoa(int(index))
-	for taken[id] {
-		id += "_"
-	}
-	taken[id] = true
-	return id
 }

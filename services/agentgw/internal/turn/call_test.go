@@ -23,28 +23,33 @@ func TestCalls(t *testing.T) {
 		content string
 		mistake string
 		raised  bool
+		// mended: only Compat leaves the call as it is, see TestArgumentsMended and TestIDsMended.
+		mended bool
 	}{
-		"as stated":           {Call{ID: p("a-1"), Name: "contact_0", Arguments: `{"x": 1.0}`}, p("a-1"), messagetext.ComposeSource("a-1", "add_contact", "{'x': 1.0}"), "", false},
-		"empty id":            {Call{ID: p(""), Name: "contact_0", Arguments: `{}`}, p(""), "_parameters = {}\n_response = add_contact(**_parameters)\nprint(repr(_response))", "", false},
-		"no id":               {Call{Name: "contact_0", Arguments: `{}`}, nil, "None_parameters = {}\nNone_response = add_contact(**None_parameters)\nprint(repr(None_response))", "", false},
-		"drawn":               {Call{IDRule: DeriveID, Name: "contact_0", Arguments: `{}`}, p("e1a4c1b5-6a6c-5d8e-9a2e-000000000000"), "add_contact_parameters = {}\nadd_contact_response = add_contact(**add_contact_parameters)\nprint(repr(add_contact_response))", "", false},
-		"hostile id":          {Call{ID: p(hostile), Name: "contact_0", Arguments: `{}`}, p("call_4"), messagetext.ComposeSource("call_4", "add_contact", "{}"), "", false},
-		"unknown":             {Call{ID: p("a"), Name: "add_contact", Arguments: `{}`}, p("a"), "a_parameters = {}\na_response = add_contact__(**a_parameters)\nprint(repr(a_response))", "KeyError", true},
-		"keyword":             {Call{ID: p("a"), Name: "import", Arguments: `{}`}, p("a"), "a_parameters = {}\na_response = import_(**a_parameters)\nprint(repr(a_response))", "KeyError", true},
-		"no JSON":             {Call{ID: p("a"), Name: "contact_0", Arguments: `{'x'}`}, p("a"), "a_parameters = \"{'x'}\"\na_response = add_contact(**a_parameters)\nprint(repr(a_response))", "JSONDecodeError", true},
-		"text":                {Call{ID: p("a"), Name: "contact_0", Arguments: `"on"`}, p("a"), "a_parameters = 'on'\na_response = add_contact(**a_parameters)\nprint(repr(a_response))", "TypeError", false},
-		"null":                {Call{ID: p("a"), Name: "contact_0", Arguments: `null`}, p("a"), "a_parameters = None\na_response = add_contact(**a_parameters)\nprint(repr(a_response))", "TypeError", false},
-		"cut":                 {Call{ID: p("a"), Name: "contact_0", Arguments: `{}`, Truncated: true}, p("a"), "a_parameters = '{}'\na_response = add_contact(**a_parameters)\nprint(repr(a_response))", "ValueError", false},
-		"spelled":             {Call{ID: p("a"), Name: "contact_0", Arguments: `"{\"x\": true}"`}, p("a"), "a_parameters = {\"x\": true}\na_response = add_contact(**a_parameters)\nprint(repr(a_response))", "", false},
-		"spelled with blanks": {Call{ID: p("a"), Name: "contact_0", Arguments: ` "\t {\"x\": 1}\n"`}, p("a"), "a_parameters = \t {\"x\": 1}\n\na_response = add_contact(**a_parameters)\nprint(repr(a_response))", "", false},
-		"spelled in Python":   {Call{ID: p("a"), Name: "contact_0", Arguments: `"{'x': None}"`}, p("a"), "a_parameters = {'x': None}\na_response = add_contact(**a_parameters)\nprint(repr(a_response))", "", false},
-		"no object":           {Call{ID: p("a"), Name: "contact_0", Arguments: `"{} or x()"`}, p("a"), "a_parameters = '{} or x()'\na_response = add_contact(**a_parameters)\nprint(repr(a_response))", "TypeError", false},
-		"spelled twice":       {Call{ID: p("a"), Name: "contact_0", Arguments: `"\"{}\""`}, p("a"), "a_parameters = '\"{}\"'\na_response = add_contact(**a_parameters)\nprint(repr(a_response))", "TypeError", false},
-		"spelled and cut":     {Call{ID: p("a"), Name: "contact_0", Arguments: `"{}"`, Truncated: true}, p("a"), "a_parameters = '\"{}\"'\na_response = add_contact(**a_parameters)\nprint(repr(a_response))", "ValueError", false},
-		"no own name":         {Call{ID: p("a"), Name: "", Arguments: `{}`}, p("a"), "a_parameters = {}\na_response = _(**a_parameters)\nprint(repr(a_response))", "KeyError", true},
+		"as stated":           {Call{ID: p("a-1"), Name: "contact_0", Arguments: `{"x": 1.0}`}, p("a-1"), messagetext.ComposeSource("a-1", "add_contact", "{'x': 1.0}"), "", false, false},
+		"empty id":            {Call{ID: p(""), Name: "contact_0", Arguments: `{}`}, p(""), "_parameters = {}\n_response = add_contact(**_parameters)\nprint(repr(_response))", "", false, true},
+		"no id":               {Call{Name: "contact_0", Arguments: `{}`}, nil, "None_parameters = {}\nNone_response = add_contact(**None_parameters)\nprint(repr(None_response))", "", false, true},
+		"drawn":               {Call{IDRule: DeriveID, Name: "contact_0", Arguments: `{}`}, p("e1a4c1b5-6a6c-5d8e-9a2e-000000000000"), "add_contact_parameters = {}\nadd_contact_response = add_contact(**add_contact_parameters)\nprint(repr(add_contact_response))", "", false, false},
+		"hostile id":          {Call{ID: p(hostile), Name: "contact_0", Arguments: `{}`}, p("call_4"), messagetext.ComposeSource("call_4", "add_contact", "{}"), "", false, false},
+		"unknown":             {Call{ID: p("a"), Name: "add_contact", Arguments: `{}`}, p("a"), "a_parameters = {}\na_response = add_contact__(**a_parameters)\nprint(repr(a_response))", "KeyError", true, false},
+		"keyword":             {Call{ID: p("a"), Name: "import", Arguments: `{}`}, p("a"), "a_parameters = {}\na_response = import_(**a_parameters)\nprint(repr(a_response))", "KeyError", true, false},
+		"no JSON":             {Call{ID: p("a"), Name: "contact_0", Arguments: `{'x'}`}, p("a"), "a_parameters = \"{'x'}\"\na_response = add_contact(**a_parameters)\nprint(repr(a_response))", "JSONDecodeError", true, false},
+		"text":                {Call{ID: p("a"), Name: "contact_0", Arguments: `"on"`}, p("a"), "a_parameters = 'on'\na_response = add_contact(**a_parameters)\nprint(repr(a_response))", "TypeError", false, false},
+		"null":                {Call{ID: p("a"), Name: "contact_0", Arguments: `null`}, p("a"), "a_parameters = None\na_response = add_contact(**a_parameters)\nprint(repr(a_response))", "TypeError", false, false},
+		"cut":                 {Call{ID: p("a"), Name: "contact_0", Arguments: `{}`, Truncated: true}, p("a"), "a_parameters = '{}'\na_response = add_contact(**a_parameters)\nprint(repr(a_response))", "ValueError", false, false},
+		"spelled":             {Call{ID: p("a"), Name: "contact_0", Arguments: `"{\"x\": true}"`}, p("a"), "a_parameters = {\"x\": true}\na_response = add_contact(**a_parameters)\nprint(repr(a_response))", "", false, true},
+		"spelled with blanks": {Call{ID: p("a"), Name: "contact_0", Arguments: ` "\t {\"x\": 1}\n"`}, p("a"), "a_parameters = \t {\"x\": 1}\n\na_response = add_contact(**a_parameters)\nprint(repr(a_response))", "", false, true},
+		"spelled in Python":   {Call{ID: p("a"), Name: "contact_0", Arguments: `"{'x': None}"`}, p("a"), "a_parameters = {'x': None}\na_response = add_contact(**a_parameters)\nprint(repr(a_response))", "", false, false},
+		"no object":           {Call{ID: p("a"), Name: "contact_0", Arguments: `"{} or x()"`}, p("a"), "a_parameters = '{} or x()'\na_response = add_contact(**a_parameters)\nprint(repr(a_response))", "TypeError", false, false},
+		"spelled twice":       {Call{ID: p("a"), Name: "contact_0", Arguments: `"\"{}\""`}, p("a"), "a_parameters = '\"{}\"'\na_response = add_contact(**a_parameters)\nprint(repr(a_response))", "TypeError", false, true},
+		"spelled and cut":     {Call{ID: p("a"), Name: "contact_0", Arguments: `"{}"`, Truncated: true}, p("a"), "a_parameters = '\"{}\"'\na_response = add_contact(**a_parameters)\nprint(repr(a_response))", "ValueError", false, false},
+		"no own name":         {Call{ID: p("a"), Name: "", Arguments: `{}`}, p("a"), "a_parameters = {}\na_response = _(**a_parameters)\nprint(repr(a_response))", "KeyError", true, false},
 	}
 	for name, test := range tests {
 		for _, compat := range []bool{false, true} {
+			if test.mended && !compat {
+				continue
+			}
 			composer := Composer{Role: worldv1.Role_ROLE_AGENT, Index: 4, Compat: compat}
 			messages, mistake, err := composer.Calls([]Call{test.call}, renamed())
 			if test.mistake != "" && (mistake == nil || mistake.Exception != test.mistake) || test.mistake == "" && mistake != nil {
@@ -67,6 +72,68 @@ func TestCalls(t *testing.T) {
 			}
 			if m.GetCall().GetName() != test.call.Name || m.GetIndex() != 4 {
 				t.Errorf("%s: got name %q at %d, want %q at 4", name, m.GetCall().GetName(), m.GetIndex(), test.call.Name)
+			}
+		}
+	}
+}
+
+// TestArgumentsMended checks which texts count as the object that the model meant, except with
+// Compat.
+func TestArgumentsMended(t *testing.T) {
+	for written, want := range map[string]string{
+		"": "{}", " \n": "{}", `""`: "{}", `" "`: "{}", "{}": "{}", `{}""`: "{}", "{\"x\": 1.0} '' \n": `{"x": 1.0}`, `{"x": "\"\""}""`: `{"x": "\"\""}`,
+		"{}```": "{}", `"{\"x\": [true, false, null]}"`: `{"x": [true, false, null]}`, `"{\"x\": true}\"\""`: `{"x": true}`,
+		` "\t {\"x\": 1}\n"`: `{"x": 1}`, `"\"{}\""`: "{}", `"\"\\\"{}\\\"\""`: "{}",
+		// No object is meant, or which one is unclear.
+		"null": "", "[]": "", "[{}]": "", `"on"`: "", "5": "", "{} {}": "", "{}x": "", `{"x": 1`: "", `""{}`: "", `"[]"`: "", `"null"`: "",
+	} {
+		for _, compat := range []bool{false, true} {
+			messages, mistake, err := Composer{Role: worldv1.Role_ROLE_AGENT, Compat: compat}.Calls([]Call{{ID: p("a"), Name: "contact_0", Arguments: written}}, renamed())
+			call := &worldv1.ToolCall{}
+			if len(messages) == 1 {
+				call = messages[0].GetCall()
+			}
+			switch {
+			case compat:
+				if err == nil && call.GetArgumentsJson() != written {
+					t.Errorf("%q, compat: got %q, want it unchanged", written, call.GetArgumentsJson())
+				}
+			case want == "":
+				if mistake == nil || call.GetArgumentsJson()+call.GetArgumentsText() != written {
+					t.Errorf("%q: got %v and mistake %v, want it unchanged and a mistake", written, call, mistake)
+				}
+			case mistake != nil || call.GetArgumentsJson() != want:
+				t.Errorf("%q: got %v and mistake %v, want %s", written, call, mistake, want)
+			}
+		}
+	}
+}
+
+// TestIDsMended checks that every call of a conversation gets an id of its own, except with Compat.
+func TestIDsMended(t *testing.T) {
+	view := []*worldv1.Message{
+		{Sender: worldv1.Role_ROLE_AGENT, Body: &worldv1.Message_Call{Call: &worldv1.ToolCall{Id: p("early")}}},
+		{Sender: worldv1.Role_ROLE_AGENT, Body: &worldv1.Message_Call{Call: &worldv1.ToolCall{Id: p("call_7")}}},
+		{Sender: worldv1.Role_ROLE_USER, Body: &worldv1.Message_Call{Call: &worldv1.ToolCall{Id: p("other's")}}},
+	}
+	written := []*string{p("call_5"), p("a"), p("a"), nil, p(""), p("None"), p("early"), p("other's"), p("a b")}
+	want := []string{"call_5", "a", "call_6", "call_7_", "call_8", "call_9", "call_10", "other's", "a b"}
+	var calls []Call
+	for _, id := range written {
+		calls = append(calls, Call{ID: id, Name: "contact_0", Arguments: "{}"})
+	}
+	for _, compat := range []bool{false, true} {
+		messages, _, err := Composer{Role: worldv1.Role_ROLE_AGENT, Index: 4, View: view, Compat: compat}.Calls(calls, renamed())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, m := range messages {
+			wanted := p(want[i])
+			if compat {
+				wanted = written[i]
+			}
+			if diff := cmp.Diff(wanted, m.GetCall().Id); diff != "" {
+				t.Errorf("call %d, compat %t: id (-want +got):\n%s", i, compat, diff)
 			}
 		}
 	}

@@ -40,7 +40,10 @@ type Composer struct {
 	Role worldv1.Role
 	// Index is the index of the first message.
 	Index int32
-	// Compat reports a mistake as the original does instead of letting the environment answer it.
+	// View is the conversation so far, as the speaker sees it. No call gets the id of one in it.
+	View []*worldv1.Message
+	// Compat reports a mistake as the original does instead of letting the environment answer it, and
+	// keeps ids and arguments as the role wrote them.
 	Compat bool
 }
 

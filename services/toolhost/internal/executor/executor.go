@@ -121,7 +121,11 @@ func (e *Environment) resolve(m *worldv1.Message, sender worldv1.Role) call {
 }
 
 // toolCall resolves a ToolCall. Arguments that are a text with a JSON object are that object.
+// Arguments that were cut off raise in any world.
 func (e *Environment) toolCall(message *worldv1.ToolCall, sender worldv1.Role) call {
+	if message.GetArgumentsCut() {
+		return call{raises: &python.Exception{Type: "ValueError", Text: "the arguments were cut off, because the answer reached its limit of tokens; the call did not run"}}
+	}
 	args, err := messagetext.Arguments(message)
 	if err != nil {
 		args = python.Str("") // any text, because it is not a mapping

@@ -50,6 +50,18 @@ func TestRunOne(t *testing.T) {
 	}
 }
 
+// TestArgumentsCut checks that a call whose arguments were cut off does not run, even if they are an
+// object.
+func TestArgumentsCut(t *testing.T) {
+	message := &worldv1.Message{Sender: agent, Body: &worldv1.Message_Call{Call: &worldv1.ToolCall{
+		Tool: "get_wifi_status", ArgumentsText: new("{}"), ArgumentsCut: true,
+	}}}
+	answers, _, err := environment(t).Run(t.Context(), someWorld(), []*worldv1.Message{message}, agent)
+	if err != nil || len(answers) != 1 || len(answers[0].Traces) > 0 || !strings.HasPrefix(answers[0].Exception, "ValueError: the arguments were cut off") {
+		t.Errorf("got %+v and %v, want a ValueError that says so", answers, err)
+	}
+}
+
 func TestCallable(t *testing.T) {
 	user := worldv1.Role_ROLE_USER
 	tests := []struct {

@@ -4,8 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"strings"
+
+	"github.com/toolsandbox/toolsandbox/internal/bom"
 )
 
 // Environment variables with the key of the hosted services: the key itself, or the name of a file
@@ -54,7 +55,7 @@ func LookupKey(lookup func(string) (string, bool)) (Key, error) {
 	if !ok || path == "" {
 		return Key{}, nil
 	}
-	raw, err := os.ReadFile(path)
+	raw, err := bom.ReadFile(path)
 	if err != nil {
 		return Key{}, fmt.Errorf("%s: %w", KeyFileVariable, err)
 	}

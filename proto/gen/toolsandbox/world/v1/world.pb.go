@@ -760,7 +760,10 @@ type ToolCall struct {
 	Name *string `protobuf:"bytes,5,opt,name=name,proto3,oneof" json:"name,omitempty"`
 	// Name prefix of the variables in the original's source. Unset means the id, and None for a call
 	// without one.
-	Variable      *string `protobuf:"bytes,6,opt,name=variable,proto3,oneof" json:"variable,omitempty"`
+	Variable *string `protobuf:"bytes,6,opt,name=variable,proto3,oneof" json:"variable,omitempty"`
+	// Whether the role's answer was cut off within the arguments. The call does not run: its result
+	// says so.
+	ArgumentsCut  bool `protobuf:"varint,7,opt,name=arguments_cut,json=argumentsCut,proto3" json:"arguments_cut,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -835,6 +838,13 @@ func (x *ToolCall) GetVariable() string {
 		return *x.Variable
 	}
 	return ""
+}
+
+func (x *ToolCall) GetArgumentsCut() bool {
+	if x != nil {
+		return x.ArgumentsCut
+	}
+	return false
 }
 
 // Code is Python source that runs with the tools of its sender as functions.
@@ -1221,14 +1231,15 @@ const file_toolsandbox_world_v1_world_proto_rawDesc = "" +
 	"visible_to\x18\t \x03(\x0e2\x1a.toolsandbox.world.v1.RoleB\r\xbaH\n" +
 	"\x92\x01\a\"\x05\x82\x01\x02\x10\x01R\tvisibleToB\x06\n" +
 	"\x04bodyB\x16\n" +
-	"\x14_conversation_active\"\xf9\x01\n" +
+	"\x14_conversation_active\"\x9e\x02\n" +
 	"\bToolCall\x12\x13\n" +
 	"\x02id\x18\x01 \x01(\tH\x00R\x02id\x88\x01\x01\x12\x1b\n" +
 	"\x04tool\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\x04tool\x12%\n" +
 	"\x0earguments_json\x18\x03 \x01(\tR\rargumentsJson\x12*\n" +
 	"\x0earguments_text\x18\x04 \x01(\tH\x01R\rargumentsText\x88\x01\x01\x12\x17\n" +
 	"\x04name\x18\x05 \x01(\tH\x02R\x04name\x88\x01\x01\x12\x1f\n" +
-	"\bvariable\x18\x06 \x01(\tH\x03R\bvariable\x88\x01\x01B\x05\n" +
+	"\bvariable\x18\x06 \x01(\tH\x03R\bvariable\x88\x01\x01\x12#\n" +
+	"\rarguments_cut\x18\a \x01(\bR\fargumentsCutB\x05\n" +
 	"\x03_idB\x11\n" +
 	"\x0f_arguments_textB\a\n" +
 	"\x05_nameB\v\n" +

@@ -161,7 +161,7 @@ func TestDecode(t *testing.T) {
 				`"output_tokens":6,"output_tokens_details":{"thinking_tokens":5}}}`,
 			provider.Answer{Text: "x", Usage: &agentgwv1.Usage{InputTokens: 6, CachedTokens: 3, OutputTokens: 6, ReasoningTokens: 5}},
 		},
-		"usage of nulls": {`{"content":[],"usage":{"input_tokens":null,"output_tokens_details":null}}`, provider.Answer{EmptyReason: nothing, Usage: &agentgwv1.Usage{}}},
+		"usage of nulls": {`{"content":[],"usage":{"input_tokens":null,"output_tokens_details":null}}`, provider.Answer{EmptyReason: nothing}},
 		"two texts":      {`{"content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}`, provider.Answer{Text: "ab"}},
 		"null text":      {`{"content":[{"type":"text","text":null}]}`, provider.Answer{EmptyReason: nothing}},
 		"half a pair":    {`{"content":[{"type":"text","text":"\ud83d\u0041"}]}`, provider.Answer{Text: "\ufffdA"}},
@@ -177,7 +177,7 @@ func TestDecode(t *testing.T) {
 		"only reasoning": {`{"content":[{"type":"thinking","thinking":"hm"}],"stop_reason":"max_tokens"}`, provider.Answer{EmptyReason: "the answer reached its limit of tokens before a text or a call"}},
 		"cut": {
 			`{"content":[{"type":"tool_use","id":"a","name":"f","input":{"z": 1,"a":2.0}},{"type":"tool_use","name":"g"}],"stop_reason":"max_tokens"}`,
-			provider.Answer{Calls: []turn.Call{{ID: id("a"), Name: "f", Arguments: `{"z": 1,"a":2.0}`}, {Name: "g", Arguments: "null", Truncated: true}}},
+			provider.Answer{Calls: []turn.Call{{ID: id("a"), Name: "f", Arguments: `{"z": 1,"a":2.0}`}, {Name: "g", Arguments: "{}", Truncated: true}}},
 		},
 		"no room": {
 			`{"content":[{"type":"tool_use","id":"","name":null,"input":"x"}],"stop_reason":"model_context_window_exceeded"}`,
@@ -185,7 +185,7 @@ func TestDecode(t *testing.T) {
 		},
 		"null id and input": {
 			`{"content":[{"type":"tool_use","id":null,"name":"f","input":null},{"type":"text","text":"x"}],"stop_reason":"tool_use"}`,
-			provider.Answer{Calls: []turn.Call{{Name: "f", Arguments: "null"}}},
+			provider.Answer{Calls: []turn.Call{{Name: "f", Arguments: "{}"}}},
 		},
 		"reasoning": {
 			`{"content":[{"type":"thinking","thinking":"hm"}, {"type":"text","text":"x"}]}`,
@@ -250,14 +250,8 @@ func TestDecodeInvalid(t *testing.T) {
 		`{"content":[{"type":5}]}`:       "type: ",
 		`{"content":[{"type":["x"]}]}`:   "type: ",
 		`{"content":[],"stop_reason":5}`: "stop_reason: ",
-		`{"content":[{"type":"text","text":true}]}`:                      "text: ",
-		`{"content":[{"type":"tool_use","id":7,"name":"f","input":{}}]}`: "id: ",
-		`{"content":[{"type":"tool_use","name":{},"input":{}}]}`:         "name: ",
-		`{"content":[],"usage":5}`:                                       "usage: expected an object",
-		`{"content":[],"usage":{"input_tokens":"1"}}`:                    "input_tokens: ",
-		`{"content":[],"usage":{"output_tokens":1.5}}`:                   "output_tokens: ",
-		`{"content":[],"usage":{"cache_read_input_tokens":1e99}}`:        "cache_read_input_tokens: ",
-		`{"content":[],"usage":{"output_tokens":99999999999999999999}}`:  "output_tokens: ",
+		`{"content":[{"type":"text","text":true}]}`:              "text: ",
+		`{"content":[{"type":"tool_use","name":{},"input":{}}]}`: "name: ",
 	} {
 		got, err := Codec{}.Decode([]byte(body))
 		if !errors.Is(err, provider.ErrAnswer) || !strings.Contains(err.Error(), want) {

@@ -10,24 +10,23 @@ import (
 	"unicode/utf8"
 
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/lenient"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/turn"
-
-	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
 
 // Decode implements provider.Codec. It keeps the native form of a turn with reasoning, which the
 // interface wants back.
-func (Codec) Decode(body []byte) (*provider.Answer, error) {
+func (c Codec) Decode(body []byte) (*provider.Answer, error) {
 	if !utf8.Valid(body) { // messages must be valid UTF-8
 		body = bytes.ToValidUTF8(body, []byte(string(utf8.RuneError)))
 	}
-	r := &reader{answer: &provider.Answer{}}
+	r := &reader{answer: &provider.Answer{}, compat: c.Compat}
 	var message response
-	err := provider.Unmarshal(body, &message)
+	err := lenient.Unmarshal(body, &message, joinEvents)
 	if _, other := errors.AsType[*json.UnmarshalTypeError](err); err != nil && !other { // a non-object has no content
 		return nil, fmt.Errorf("%w: no message: %w", provider.ErrAnswer, err)
 	}
-	r.usage(message.Usage)
+	r.answer.Usage = usageFields.Read(message.Usage)
 	r.content(&message)
 	if r.err != nil {
 		return nil, fmt.Errorf("%w: %w", provider.ErrAnswer, r.err)
@@ -39,43 +38,27 @@ func (Codec) Decode(body []byte) (*provider.Answer, error) {
 type reader struct {
 	answer *provider.Answer
 	err    error
-}
-
-// usage reads the token counts.
-func (r *reader) usage(raw json.RawMessage) {
-	if !present(raw) {
-		return
-	}
-	var u usage
-	var details struct {
-		Thinking json.RawMessage `json:"thinking_tokens"`
-	}
-	r.object("usage", raw, &u)
-	if bytes.HasPrefix(u.Details, []byte("{")) {
-		r.object("output_tokens_details", u.Details, &details)
-	}
-	input, created, cached := r.count("input_tokens", u.Input), r.count("cache_creation_input_tokens", u.Created), r.count("cache_read_input_tokens", u.Cached)
-	r.answer.Usage = &agentgwv1.Usage{
-		InputTokens: input + created + cached, CachedTokens: cached, OutputTokens: r.count("output_tokens", u.Output),
-		ReasoningTokens: r.count("thinking_tokens", details.Thinking),
-	}
+	// compat: a call without arguments is a mistake, as in the original.
+	compat bool
+	// unsendable: a call has an id or arguments of another form than the interface's, so the turn
+	// cannot be sent back as it is.
+	unsendable bool
 }
 
 // content reads the blocks. Calls take precedence over texts.
 func (r *reader) content(message *response) {
-	if !present(message.Content) && !present(message.StopReason) {
+	if !lenient.Present(message.Content) && !lenient.Present(message.StopReason) {
 		r.fail("expected a message with content")
 		return
 	}
 	blocks := r.blocks(message.Content)
 	stop := r.text("stop_reason", message.StopReason)
-	truncated := stop == stopMaxTokens || stop == stopContextWindow
 	var text strings.Builder
 	reasoned := false
 	for i := range blocks {
 		switch b := &blocks[i]; b.kind {
 		case typeUse:
-			r.answer.Calls = append(r.answer.Calls, r.call(b, truncated && i == len(blocks)-1))
+			r.answer.Calls = append(r.answer.Calls, r.call(b))
 		case typeText:
 			text.WriteString(b.text)
 		case typeThinking, typeRedacted:
@@ -89,7 +72,10 @@ func (r *reader) content(message *response) {
 			return
 		}
 	}
-	if reasoned {
+	if n := len(blocks); n > 0 && blocks[n-1].kind == typeUse && lenient.CutOff(stop) {
+		lenient.MarkCut(r.answer.Calls)
+	}
+	if reasoned && !r.unsendable {
 		r.native(message.Content, blocks)
 	}
 }
@@ -121,14 +107,14 @@ func (b *readBlock) empty() bool { return b.kind == typeText && blank(b.text) }
 // blocks decodes a list of blocks. A null block has no type.
 func (r *reader) blocks(content json.RawMessage) []readBlock {
 	var list []json.RawMessage
-	if present(content) && json.Unmarshal(content, &list) != nil {
+	if lenient.Present(content) && json.Unmarshal(content, &list) != nil {
 		r.fail("content: expected a list of blocks")
 	}
 	blocks := make([]readBlock, len(list))
 	for i, raw := range list {
 		b := &blocks[i]
 		b.raw = raw
-		if present(raw) {
+		if lenient.Present(raw) {
 			r.object("content: a block", raw, &b.block)
 		}
 		if b.kind = r.text("type", b.Type); b.kind == typeText {
@@ -139,14 +125,15 @@ func (r *reader) blocks(content json.RawMessage) []readBlock {
 }
 
 // call reads a call and keeps its arguments verbatim.
-func (r *reader) call(b *readBlock, truncated bool) turn.Call {
-	call := turn.Call{Name: r.text("name", b.Name), Arguments: "null", Truncated: truncated}
-	if present(b.ID) {
-		id := r.text("id", b.ID)
-		call.ID = &id
-	}
-	if present(b.Input) {
+func (r *reader) call(b *readBlock) turn.Call {
+	call := turn.Call{ID: lenient.ReadID(b.ID), Name: r.text("name", b.Name), Arguments: "{}"}
+	r.unsendable = r.unsendable || call.ID == nil || b.ID[0] != '"'
+	r.unsendable = r.unsendable || !bytes.HasPrefix(b.Input, []byte("{"))
+	switch {
+	case lenient.Present(b.Input):
 		call.Arguments = string(b.Input)
+	case r.compat:
+		call.Arguments = "null"
 	}
 	return call
 }
@@ -170,9 +157,6 @@ func (r *reader) native(content json.RawMessage, blocks []readBlock) {
 	}
 }
 
-// present reports whether a field is there and not null.
-func present(field json.RawMessage) bool { return len(field) > 0 && string(field) != "null" }
-
 // object decodes an object.
 func (r *reader) object(name string, raw json.RawMessage, target any) {
 	if json.Unmarshal(raw, target) != nil {
@@ -186,14 +170,8 @@ func (r *reader) text(name string, field json.RawMessage) (value string) {
 	return value
 }
 
-// count decodes a token count. An absent or null one is 0.
-func (r *reader) count(name string, field json.RawMessage) (value int64) {
-	r.read(name, field, &value)
-	return value
-}
-
 func (r *reader) read(name string, field json.RawMessage, value any) {
-	if r.err != nil || !present(field) {
+	if r.err != nil || !lenient.Present(field) {
 		return
 	}
 	if err := json.Unmarshal(field, value); err != nil {

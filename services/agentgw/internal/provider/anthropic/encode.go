@@ -26,7 +26,10 @@ const (
 )
 
 // Codec implements provider.Codec.
-type Codec struct{}
+type Codec struct {
+	// Compat takes a call without arguments for a mistake, as the original does.
+	Compat bool
+}
 
 // Encode implements provider.Codec.
 func (Codec) Encode(q *provider.Query) (*provider.Request, error) {

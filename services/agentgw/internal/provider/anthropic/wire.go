@@ -1,6 +1,10 @@
 package anthropic
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/lenient"
+)
 
 // Types of the Messages API, as far as they are sent or read:
 // https://docs.anthropic.com/en/api/messages.
@@ -97,10 +101,9 @@ type block struct {
 	Input json.RawMessage `json:"input"`
 }
 
-type usage struct {
-	Input   json.RawMessage `json:"input_tokens"`
-	Created json.RawMessage `json:"cache_creation_input_tokens"`
-	Cached  json.RawMessage `json:"cache_read_input_tokens"`
-	Output  json.RawMessage `json:"output_tokens"`
-	Details json.RawMessage `json:"output_tokens_details"`
+// usageFields are the token counts of an answer. Input tokens exclude those of the cache.
+var usageFields = lenient.UsageFields{
+	Input:  lenient.Count{{"input_tokens"}, {"cache_creation_input_tokens"}, {"cache_read_input_tokens"}},
+	Cached: lenient.Field("cache_read_input_tokens"), Output: lenient.Field("output_tokens"),
+	Reasoning: lenient.Field("output_tokens_details", "thinking_tokens"),
 }

@@ -179,13 +179,12 @@ func TestDecode(t *testing.T) {
 // TestDecodeInvalid checks that invalid answers are the provider's failure and not the model's.
 func TestDecodeInvalid(t *testing.T) {
 	for _, body := range []string{
-		"", "not json", "{}", "[]", "null", `{"message":5}`, `{"message":{"content":"x"}}`, `{"message":{},"usage":5}`,
+		"", "not json", "{}", "[]", "null", `{"message":5}`, `{"message":{"content":"x"}}`,
 		`{"finish_reason":"ERROR","message":{"content":[{"type":"text","text":"x"}]}}`,
 		`{"finish_reason":"ERROR_TOXIC","message":{"content":[{"type":"text","text":"x"}]}}`,
 		`{"finish_reason":"ERROR_LIMIT","message":{}}`, `{"finish_reason":"USER_CANCEL","message":{}}`,
 		`{"finish_reason":"TIMEOUT","message":{"tool_calls":[{"id":"a","function":{"name":"f","arguments":"{}"}}]}}`,
-		`{"message":{"tool_calls":[{"function":{"arguments":{}}}]}}`,
-		`{"message":{"tool_calls":[{"id":1}]}}`, `{"message":{"content":[{"type":"thinking","thinking":5}]}}`,
+		`{"message":{"content":[{"type":"thinking","thinking":5}]}}`,
 	} {
 		if got, err := (Codec{}).Decode([]byte(body)); !errors.Is(err, provider.ErrAnswer) {
 			t.Errorf("Decode(%q): got %+v and %v, want ErrAnswer", body, got, err)

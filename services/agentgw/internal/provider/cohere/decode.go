@@ -7,12 +7,11 @@ import (
 	"strings"
 
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/lenient"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/turn"
 
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
-
-const noArguments = "{}"
 
 // empty reports whether a part has no content to send back. Parts of unknown types count as
 // non-empty.
@@ -30,11 +29,11 @@ func (p part) empty() bool {
 // Decode implements provider.Codec. It keeps the native form of a turn with a plan or reasoning.
 func (Codec) Decode(body []byte) (*provider.Answer, error) {
 	var read response
-	if err := provider.Unmarshal(body, &read); err != nil {
+	if err := lenient.Unmarshal(body, &read, joinEvents); err != nil {
 		return nil, fmt.Errorf("%w: no chat answer: %w", provider.ErrAnswer, err)
 	}
 	if !isComplete(read.FinishReason) {
-		return nil, fmt.Errorf("%w: the provider broke it off: %s", provider.ErrAnswer, read.FinishReason)
+		return nil, fmt.Errorf("%w: %w: the provider broke it off: %s", provider.ErrAnswer, provider.ErrServer, read.FinishReason)
 	}
 	if read.Message == nil {
 		return nil, fmt.Errorf("%w: a chat answer without a message", provider.ErrAnswer)
@@ -43,7 +42,10 @@ func (Codec) Decode(body []byte) (*provider.Answer, error) {
 	if err := json.Unmarshal(*read.Message, &reply); err != nil {
 		return nil, fmt.Errorf("%w: a chat answer whose message cannot be read: %w", provider.ErrAnswer, err)
 	}
-	answer := &provider.Answer{Usage: read.usage(), Calls: reply.calls(read.FinishReason == finishMaxTokens)}
+	answer := &provider.Answer{Usage: read.usage(), Calls: reply.calls()}
+	if lenient.CutOff(read.FinishReason) {
+		lenient.MarkCut(answer.Calls)
+	}
 	text, hasText, reasoned := reply.text()
 	switch {
 	case len(answer.Calls) > 0:
@@ -72,16 +74,13 @@ func isComplete(reason string) bool {
 	}
 }
 
-// calls returns the message's calls. The last call of a truncated answer may be incomplete.
-func (m *responseMessage) calls(truncated bool) []turn.Call {
+// calls returns the message's calls.
+func (m *responseMessage) calls() []turn.Call {
 	var list []turn.Call
-	for i, call := range m.ToolCalls {
-		read := turn.Call{ID: call.ID, Arguments: noArguments, Truncated: truncated && i == len(m.ToolCalls)-1}
+	for _, call := range m.ToolCalls {
+		read := turn.Call{ID: lenient.ReadID(call.ID), Arguments: cmp.Or(lenient.ReadArguments(call.Function.Arguments), noArguments)}
 		if call.Function.Name != nil {
 			read.Name = *call.Function.Name
-		}
-		if written := call.Function.Arguments; written != nil && *written != "" {
-			read.Arguments = *written
 		}
 		list = append(list, read)
 	}
@@ -137,21 +136,5 @@ func native(raw json.RawMessage, parts []part) ([]byte, error) {
 
 // usage returns the token counts. Billed units would omit what is not charged.
 func (r *response) usage() *agentgwv1.Usage {
-	if r.Usage == nil {
-		return nil
-	}
-	n := cmp.Or(r.Usage.Tokens, r.Usage.Billed)
-	if n == nil {
-		return nil
-	}
-	return &agentgwv1.Usage{InputTokens: tokens(n.InputTokens), CachedTokens: tokens(&r.Usage.Cached), OutputTokens: tokens(n.OutputTokens)}
-}
-
-// tokens bounds a token count so that sums do not overflow.
-func tokens(n *float64) int64 {
-	const maximum = 1 << 40
-	if n == nil {
-		return 0
-	}
-	return int64(max(min(*n, maximum), 0))
+	return cmp.Or(usageFields.Read(r.Usage), billedFields.Read(r.Usage))
 }

@@ -13,6 +13,8 @@ const (
 	blank = " "
 	// unnamed replaces an empty id, which a result could not refer to.
 	unnamed = "None"
+	// noArguments are the arguments of a call without any.
+	noArguments = "{}"
 )
 
 // messages translates a transcript. Consecutive calls become one message. A turn with a native form

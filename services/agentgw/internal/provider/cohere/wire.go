@@ -1,6 +1,10 @@
 package cohere
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/lenient"
+)
 
 // Types of the Chat API, version 2, as far as they are sent or read:
 // https://docs.cohere.com/reference/chat. A field that is not read cannot make an answer invalid.
@@ -90,11 +94,7 @@ type response struct {
 	// Message is a responseMessage. It stays raw because later requests may carry parts of it
 	// verbatim.
 	Message *json.RawMessage `json:"message"`
-	Usage   *struct {
-		Tokens *tokenCount `json:"tokens"`
-		Billed *tokenCount `json:"billed_units"`
-		Cached float64     `json:"cached_tokens"`
-	} `json:"usage"`
+	Usage   json.RawMessage  `json:"usage"`
 }
 
 type responseMessage struct {
@@ -105,13 +105,13 @@ type responseMessage struct {
 
 // responseCall is a call, any field of which may be missing. An empty id is not a missing one.
 type responseCall struct {
-	ID       *string          `json:"id"`
+	ID       json.RawMessage  `json:"id"`
 	Function responseFunction `json:"function"`
 }
 
 type responseFunction struct {
-	Name      *string `json:"name"`
-	Arguments *string `json:"arguments"`
+	Name      *string         `json:"name"`
+	Arguments json.RawMessage `json:"arguments"`
 }
 
 // part is one block of an answer's content.
@@ -121,11 +121,15 @@ type part struct {
 	Thinking string  `json:"thinking"`
 }
 
-// tokenCount counts tokens. Cohere sends floats.
-type tokenCount struct {
-	InputTokens  *float64 `json:"input_tokens"`
-	OutputTokens *float64 `json:"output_tokens"`
-}
+// usageFields are the token counts of an answer, and billedFields those that are charged.
+var (
+	usageFields = lenient.UsageFields{
+		Input: lenient.Field("tokens", "input_tokens"), Cached: lenient.Field("cached_tokens"), Output: lenient.Field("tokens", "output_tokens"),
+	}
+	billedFields = lenient.UsageFields{
+		Input: lenient.Field("billed_units", "input_tokens"), Cached: lenient.Field("cached_tokens"), Output: lenient.Field("billed_units", "output_tokens"),
+	}
+)
 
 // nativeMessage is the part of a message that later requests carry. Its raw elements keep fields
 // that are not read here. Empty lists are omitted.

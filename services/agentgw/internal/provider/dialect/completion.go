@@ -2,18 +2,14 @@ package dialect
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"math"
-	"strconv"
 	"strings"
 
 	"github.com/toolsandbox/toolsandbox/python"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/lenient"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/openai"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/turn"
-
-	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
 
 // Exception types that the original raises.
@@ -44,7 +40,7 @@ type choice struct {
 // Decode implements provider.Codec. Only the first choice counts.
 func (c Codec) Decode(body []byte) (*provider.Answer, error) {
 	var read completion
-	if err := provider.Unmarshal(body, &read); err != nil {
+	if err := lenient.Unmarshal(body, &read, openai.JoinChunks); err != nil {
 		return nil, fmt.Errorf("%w: no completion: %w", provider.ErrAnswer, err)
 	}
 	first, chosen := choice{}, read.Choices != nil && len(*read.Choices) > 0
@@ -63,7 +59,11 @@ func (c Codec) Decode(body []byte) (*provider.Answer, error) {
 	case first.Text == nil:
 		answer.EmptyReason = "the answer's choice has no text"
 	default:
-		answer = c.parse(*first.Text)
+		text := *first.Text
+		if !c.compat {
+			_, text = lenient.SplitThinking(text)
+		}
+		answer = c.parse(text)
 		if reason := string(first.FinishReason); reason == "" || reason == "null" {
 			answer.Raised = &provider.Raised{Exception: exceptionValidation, Detail: "the answer does not say why it ends"}
 		}
@@ -71,37 +71,8 @@ func (c Codec) Decode(body []byte) (*provider.Answer, error) {
 			answer.EmptyReason = "the answer is empty"
 		}
 	}
-	answer.Usage = usage(read.Usage)
+	answer.Usage = openai.UsageFields.Read(read.Usage)
 	return answer, nil
-}
-
-// usage decodes the token counts. It returns nil if none is a number. Servers of all kinds write
-// it.
-func usage(raw json.RawMessage) *agentgwv1.Usage {
-	var counts struct {
-		Prompt     json.RawMessage `json:"prompt_tokens"`
-		Completion json.RawMessage `json:"completion_tokens"`
-	}
-	if err := json.Unmarshal(raw, &counts); err != nil {
-		return nil
-	}
-	input, read := tokens(counts.Prompt)
-	output, wrote := tokens(counts.Completion)
-	if !read && !wrote {
-		return nil
-	}
-	return &agentgwv1.Usage{InputTokens: input, OutputTokens: output}
-}
-
-// tokens decodes a number, which may be quoted, and bounds it so that sums do not overflow.
-// Negative counts become 0, because they would refund budgets.
-func tokens(raw json.RawMessage) (int64, bool) {
-	const maximum = 1 << 40
-	n, err := strconv.ParseFloat(strings.Trim(string(raw), `"`), 64)
-	if err != nil && !errors.Is(err, strconv.ErrRange) || math.IsNaN(n) {
-		return 0, false
-	}
-	return int64(max(min(n, maximum), 0)), true
 }
 
 // reader collects the calls of an answer.
@@ -138,5 +109,5 @@ func (r *reader) addCall(name, arguments python.Value, source string) {
 // add adds a call.
 func (r *reader) add(tool string, arguments python.Value) {
 	id := r.id(len(r.answer.Calls), tool)
-	r.answer.Calls = append(r.answer.Calls, turn.Call{ID: &id, Name: tool, Arguments: python.JSON(arguments)})
+	r.answer.Calls = append(r.answer.Calls, turn.Call{ID: &id, IDRule: turn.FixedID, Name: tool, Arguments: python.JSON(arguments)})
 }

@@ -37,6 +37,8 @@ type Codec struct {
 	shape func(p *Prompt)
 	// parse parses the model's text.
 	parse func(text string) *provider.Answer
+	// compat parses reasoning within the text too, as the original does.
+	compat bool
 }
 
 // request is the body of a request for a completion.

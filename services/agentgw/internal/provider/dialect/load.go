@@ -10,6 +10,7 @@ import (
 	"strings"
 	"text/template"
 
+	"github.com/toolsandbox/toolsandbox/internal/bom"
 	"github.com/toolsandbox/toolsandbox/python"
 )
 
@@ -64,7 +65,7 @@ func replace(codecs map[string]Codec, dir string) error {
 		if info.Size() > maxTemplate {
 			return fmt.Errorf("template %s: %d bytes, expected at most %d", path, info.Size(), maxTemplate)
 		}
-		text, err := os.ReadFile(path)
+		text, err := bom.ReadFile(path)
 		if err != nil {
 			return fmt.Errorf("read templates: %w", err)
 		}

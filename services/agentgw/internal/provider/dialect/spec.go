@@ -58,7 +58,9 @@ func Specs(codecs map[string]Codec) []provider.Spec {
 	var specs []provider.Spec
 	for _, d := range definitions() {
 		spec := d.spec
-		spec.Codec, spec.Address = codecs[d.template], openai.Address
+		compat := codecs[d.template]
+		compat.compat = true
+		spec.Codec, spec.Compat, spec.Address = codecs[d.template], compat, openai.Address
 		spec.Address.BaseURL, spec.Address.NoKey = "", "EMPTY"
 		specs = append(specs, spec)
 	}

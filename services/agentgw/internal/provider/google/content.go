@@ -8,6 +8,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/conversation"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/lenient"
 )
 
 const (
@@ -202,7 +203,7 @@ func (s *contentBuilder) begin(kind conversation.Kind, role string, parts any) {
 func callIDs(raw []byte) (map[string]bool, error) {
 	var parts []struct {
 		FunctionCall struct {
-			ID string `json:"id"`
+			ID lenient.ID `json:"id"`
 		} `json:"functionCall"`
 	}
 	if err := json.Unmarshal(raw, &parts); err != nil {
@@ -214,7 +215,7 @@ func callIDs(raw []byte) (map[string]bool, error) {
 			if ids == nil {
 				ids = make(map[string]bool)
 			}
-			ids[p.FunctionCall.ID] = true
+			ids[string(p.FunctionCall.ID)] = true
 		}
 	}
 	return ids, nil

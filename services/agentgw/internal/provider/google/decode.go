@@ -7,22 +7,21 @@ import (
 	"strings"
 
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/lenient"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/turn"
-
-	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
 
 // Decode implements provider.Codec. Only the first candidate counts. It always keeps the native
 // form: later requests carry texts beside calls and thought signatures.
-func (Codec) Decode(body []byte) (*provider.Answer, error) {
+func (c Codec) Decode(body []byte) (*provider.Answer, error) {
 	var read response
-	if err := provider.Unmarshal(body, &read); err != nil {
+	if err := lenient.Unmarshal(body, &read, joinChunks); err != nil {
 		return nil, fmt.Errorf("%w: no generated content: %w", provider.ErrAnswer, err)
 	}
-	if read.Candidates == nil && read.PromptFeedback == nil && read.UsageMetadata == nil {
+	if read.Candidates == nil && read.PromptFeedback == nil && !lenient.Present(read.UsageMetadata) {
 		return nil, fmt.Errorf("%w: generated content without candidates", provider.ErrAnswer)
 	}
-	answer := &provider.Answer{Usage: usage(read.UsageMetadata)}
+	answer := &provider.Answer{Usage: usageFields.Read(read.UsageMetadata)}
 	if len(read.Candidates) == 0 {
 		answer.EmptyReason = "the answer has no candidate"
 		if read.PromptFeedback != nil && read.PromptFeedback.BlockReason != "" {
@@ -44,22 +43,13 @@ func (Codec) Decode(body []byte) (*provider.Answer, error) {
 		answer.EmptyReason += ": " + first.FinishReason
 		return answer, nil
 	}
+	if n := len(parts); !c.Compat && n > 0 && parts[n-1].FunctionCall != nil && lenient.CutOff(first.FinishReason) {
+		lenient.MarkCut(answer.Calls)
+	}
 	if canReplay(parts) {
 		answer.Native = *first.Content.Parts
 	}
 	return answer, nil
-}
-
-// usage translates the token counts. It returns nil if there are none.
-func usage(metadata *usageMetadata) *agentgwv1.Usage {
-	if metadata == nil {
-		return nil
-	}
-	thoughts := int64(metadata.ThoughtsTokenCount)
-	return &agentgwv1.Usage{
-		InputTokens: int64(metadata.PromptTokenCount), CachedTokens: int64(metadata.CachedContentTokenCount),
-		OutputTokens: int64(metadata.CandidatesTokenCount) + thoughts, ReasoningTokens: thoughts,
-	}
 }
 
 // arguments returns a call's arguments verbatim, "" if there are none.
@@ -99,7 +89,8 @@ func collect(answer *provider.Answer, parts []part) {
 				made.Arguments = "{}"
 			}
 			if call.ID != "" {
-				made.ID = &call.ID
+				id := string(call.ID)
+				made.ID = &id
 			}
 			answer.Calls = append(answer.Calls, made)
 		case p.Text != nil && !p.Thought:

@@ -20,6 +20,8 @@ const (
 type Codec struct {
 	// Vertex: requests go to Vertex AI and not to AI Studio.
 	Vertex bool
+	// Compat runs a call that a limit of tokens cut off, as the original does.
+	Compat bool
 }
 
 // Encode implements provider.Codec.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/lenient"
 )
 
 // Types of generateContent, as far as they are sent or read:
@@ -48,7 +49,7 @@ type part struct {
 
 // functionCall is a call. Args stay raw to keep the order of arguments and the spelling of numbers.
 type functionCall struct {
-	ID   string          `json:"id,omitempty"`
+	ID   lenient.ID      `json:"id,omitempty"`
 	Name string          `json:"name,omitempty"`
 	Args json.RawMessage `json:"args"`
 }
@@ -92,7 +93,7 @@ type thinkingConfig struct {
 type response struct {
 	Candidates     []candidate     `json:"candidates"`
 	PromptFeedback *promptFeedback `json:"promptFeedback"`
-	UsageMetadata  *usageMetadata  `json:"usageMetadata"`
+	UsageMetadata  json.RawMessage `json:"usageMetadata"`
 }
 
 type candidate struct {
@@ -107,10 +108,8 @@ type promptFeedback struct {
 	BlockReason string `json:"blockReason"`
 }
 
-// usageMetadata counts tokens. CandidatesTokenCount excludes thoughts.
-type usageMetadata struct {
-	PromptTokenCount        int32 `json:"promptTokenCount"`
-	CachedContentTokenCount int32 `json:"cachedContentTokenCount"`
-	CandidatesTokenCount    int32 `json:"candidatesTokenCount"`
-	ThoughtsTokenCount      int32 `json:"thoughtsTokenCount"`
+// usageFields are the token counts of an answer. Those of candidates exclude thoughts.
+var usageFields = lenient.UsageFields{
+	Input: lenient.Field("promptTokenCount"), Cached: lenient.Field("cachedContentTokenCount"),
+	Output: lenient.Count{{"candidatesTokenCount"}, {"thoughtsTokenCount"}}, Reasoning: lenient.Field("thoughtsTokenCount"),
 }

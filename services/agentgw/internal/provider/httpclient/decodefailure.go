@@ -1,6 +1,7 @@
 package httpclient
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 
@@ -17,9 +18,13 @@ const (
 
 // DecodeFailure returns the failure of a body that came with a status of success and that err says
 // is no answer. If the body contains an error, the failure equals that of the same error with the
-// status that it implies. Otherwise it is retryable. The body came from an endpoint.
+// status that it implies. A page of HTML comes again. Otherwise it is retryable. The body came from
+// an endpoint.
 func DecodeFailure(body []byte, err error, from provider.Endpoint) *provider.Failure {
 	parsed := parseAPIError(body, from.Errors)
+	if !parsed.structured && bytes.HasPrefix(bytes.TrimSpace(body), []byte("<")) {
+		return &provider.Failure{Detail: "a page of HTML or XML instead of an answer: is the base URL that of the model's interface?" + preview(body, from.Secret)}
+	}
 	if !parsed.structured {
 		return &provider.Failure{Retryable: true, Detail: excerpt(err.Error(), from.Secret) + preview(body, from.Secret)}
 	}

@@ -52,7 +52,7 @@ func TestDecodeFailure(t *testing.T) {
 		"an unknown code":         {`{"error":{"code":1302,"type":"odd","message":"m"}}`, again("the answer is an error: m")},
 		"a text":                  {`{"error":"m"}`, again("the answer is an error: m")},
 		"no error":                {`{"error":null,"x":"` + secret + `"}`, again(`e: "{\"error\":null,\"x\":\"[key]\"}"`)},
-		"HTML":                    {"<html>\n <p>", again(`e: "<html> <p>"`)},
+		"HTML":                    {"<html>\n <p>", provider.Failure{Detail: `a page of HTML or XML instead of an answer: is the base URL that of the model's interface?: "<html> <p>"`}},
 		"long":                    {strings.Repeat("é", 2000), again(`e: "` + strings.Repeat("é", 100) + `"…`)},
 		"a key at the cut":        {strings.Repeat("x", 96) + secret, again(`e: "` + strings.Repeat("x", 96) + `[key"…`)},
 		"empty":                   {" ", again("e: it is empty")},

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/toolsandbox/toolsandbox/internal/bom"
 	"github.com/toolsandbox/toolsandbox/internal/filelimit"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 )
@@ -136,7 +137,7 @@ func (c *Client) send(ctx context.Context, to provider.Endpoint, r *provider.Req
 	if int64(len(body)) > c.maxBytes {
 		return nil, &provider.Failure{Status: response.StatusCode, Detail: fmt.Sprintf("an answer of more than %d bytes", c.maxBytes)}
 	}
-	return body, nil
+	return bom.Trim(body), nil
 }
 
 // cause removes the address from an error. The user knows it, and it may contain a password.
@@ -152,7 +153,7 @@ func reason(err error) string { return cause(err).Error() }
 // failureOf returns the failure of a response without a status of success.
 func failureOf(response *http.Response, to provider.Endpoint, r *provider.Request) *provider.Failure {
 	raw, _ := io.ReadAll(io.LimitReader(response.Body, maxErrorBytes)) // a partial body is useful too
-	parsed := parseAPIError(raw, to.Errors)
+	parsed := parseAPIError(bom.Trim(raw), to.Errors)
 	failure := parsed.failure(response.StatusCode, to.Secret)
 	if hint := redirectHint(response, to, r); hint != "" {
 		failure.Detail = strings.TrimPrefix(failure.Detail+"; "+hint, noDetails+"; ")

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/lenient"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/turn"
 )
 
@@ -24,7 +25,7 @@ func (c Codec) Decode(body []byte) (*provider.Answer, error) {
 
 func (c Codec) decode(body []byte) (*provider.Answer, error) {
 	var read completion
-	if err := provider.Unmarshal(body, &read); err != nil {
+	if err := lenient.Unmarshal(body, &read, JoinChunks); err != nil {
 		return nil, err
 	}
 	if err := read.serverError(c.Compat); err != nil {
@@ -33,22 +34,18 @@ func (c Codec) decode(body []byte) (*provider.Answer, error) {
 	if read.Choices == nil {
 		return nil, errors.New("no list of choices")
 	}
-	usage, err := usageFields.Read(read.Usage)
-	if err != nil {
-		return nil, err
-	}
-	answer := &provider.Answer{Usage: usage}
-	return answer, readChoice(answer, *read.Choices)
+	answer := &provider.Answer{Usage: UsageFields.Read(read.Usage)}
+	return answer, c.readChoice(answer, *read.Choices)
 }
 
 // readChoice reads the first choice: calls, or else a text, or else a refusal.
-func readChoice(answer *provider.Answer, choices []choice) error {
+func (c Codec) readChoice(answer *provider.Answer, choices []choice) error {
 	if len(choices) == 0 {
 		answer.EmptyReason = "the answer has no choice"
 		return nil
 	}
 	first := &choices[0]
-	if !present(first.Message) {
+	if !lenient.Present(first.Message) {
 		answer.EmptyReason = first.withReason("the answer's choice has no message")
 		return nil
 	}
@@ -60,15 +57,22 @@ func readChoice(answer *provider.Answer, choices []choice) error {
 	if answer.Calls, err = calls(&message); err != nil {
 		return err
 	}
-	if len(answer.Calls) > 0 {
-		answer.Native, err = encodeNative(&message)
+	text := content(message.Content)
+	if answer.Native, err = encodeNative(&message, text); err != nil {
 		return err
+	}
+	answer.NativeLacksIDs = answer.Native != nil
+	if len(answer.Calls) > 0 {
+		if !c.Compat && lenient.CutOff(FinishReason(first.FinishReason)) {
+			lenient.MarkCut(answer.Calls)
+		}
+		return nil
 	}
 	refusal, err := Text("refusal", message.Refusal)
 	if err != nil {
 		return err
 	}
-	answer.Text = content(message.Content)
+	answer.Text = text
 	if answer.Text == "" && refusal != nil {
 		answer.Text = *refusal
 	}
@@ -84,17 +88,13 @@ func readChoice(answer *provider.Answer, choices []choice) error {
 func calls(message *responseMessage) ([]turn.Call, error) {
 	var list []turn.Call
 	for _, fields := range message.ToolCalls {
-		id, err := Text("id", fields["id"])
-		if err != nil {
-			return nil, err
-		}
-		call, err := readCall(id, fields["function"])
+		call, err := readCall(lenient.ReadID(fields["id"]), fields["function"])
 		if err != nil {
 			return nil, err
 		}
 		list = append(list, call)
 	}
-	if len(list) > 0 || present(message.Content) || !present(message.FunctionCall) {
+	if len(list) > 0 || lenient.Present(message.Content) || !lenient.Present(message.FunctionCall) {
 		return list, nil
 	}
 	id := legacyID
@@ -104,12 +104,12 @@ func calls(message *responseMessage) ([]turn.Call, error) {
 
 func readCall(id *string, raw json.RawMessage) (turn.Call, error) {
 	var made responseFunction
-	if present(raw) {
+	if lenient.Present(raw) {
 		if err := json.Unmarshal(raw, &made); err != nil {
 			return turn.Call{}, fmt.Errorf("function: %w", err)
 		}
 	}
-	call := turn.Call{ID: id, Arguments: ArgumentsText(made.Arguments)}
+	call := turn.Call{ID: id, Arguments: lenient.ReadArguments(made.Arguments)}
 	text, err := Text("name", made.Name)
 	if text != nil {
 		call.Name = *text

@@ -8,6 +8,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/conversation"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/lenient"
 )
 
 // native is the part of a turn that later requests carry verbatim.
@@ -21,15 +22,23 @@ type native struct {
 // standardFields are the fields of a call that every request has, or that only give its position.
 var standardFields = []string{"id", "type", "function", "index"}
 
-// encodeNative returns the native form of a message with calls, nil if there is none. It takes the
-// message's calls over.
-func encodeNative(message *responseMessage) ([]byte, error) {
+// encodeNative returns the native form of a message, nil if there is none. It takes the message's
+// calls over. Reasoning within the text counts if the message has no other.
+func encodeNative(message *responseMessage, text string) ([]byte, error) {
 	n := native{
 		reasoningFields: reasoningFields{Content: nonEmpty(message.reasoningFields.Content), Details: nonEmpty(message.Details)},
 		Calls:           extras(message.ToolCalls),
 	}
 	if text := nonEmpty(message.Reasoning); n.Details == nil && strings.HasPrefix(string(text), `"`) {
 		n.Reasoning = text
+	}
+	if n.Content == nil && n.Reasoning == nil && n.Details == nil {
+		if reasoning, _ := lenient.SplitThinking(text); reasoning != "" {
+			var err error
+			if n.Content, err = provider.Marshal(reasoning); err != nil {
+				return nil, err
+			}
+		}
 	}
 	if n.Content == nil && n.Reasoning == nil && n.Details == nil && n.Calls == nil {
 		return nil, nil

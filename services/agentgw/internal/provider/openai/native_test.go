@@ -11,7 +11,8 @@ import (
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
 
-// TestReasoningFields keeps the reasoning of compatible servers, and sends it back with the calls.
+// TestReasoningFields keeps the reasoning of compatible servers, and sends it back with the text
+// or the calls.
 func TestReasoningFields(t *testing.T) {
 	const call = `"tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]`
 	for _, test := range []struct{ message, native string }{
@@ -25,7 +26,11 @@ func TestReasoningFields(t *testing.T) {
 		{`"reasoning":"",` + call, ""},
 		{`"reasoning_content":"","reasoning_details":null,` + call, ""},
 		{call, ""},
-		{`"reasoning_content":"hm","content":"a text"`, ""},
+		{`"reasoning_content":"hm","content":"a text"`, `{"reasoning_content":"hm"}`},
+		{`"content":"<think>hm</think>a text"`, `{"reasoning_content":"hm"}`},
+		{`"content":"<think>hm</think>",` + call, `{"reasoning_content":"hm"}`},
+		{`"reasoning":"so","content":"<think>hm</think>a text"`, `{"reasoning":"so"}`},
+		{`"content":"a text"`, ""},
 	} {
 		got, err := Codec{}.Decode([]byte(`{"choices":[{"message":{` + test.message + `}}]}`))
 		if err != nil || string(got.Native) != strings.ReplaceAll(strings.ReplaceAll(test.native, "<", `\u003c`), ">", `\u003e`) {
@@ -38,12 +43,14 @@ func TestReasoningFields(t *testing.T) {
 		Transcript: []conversation.Entry{
 			{Kind: conversation.User, Text: "u"}, {Kind: conversation.ToolCall, Index: 2, ID: "a", Name: "f"}, {Kind: conversation.ToolCall, Index: 3, ID: "b", Name: "f"},
 			{Kind: conversation.Result, Index: 4, ID: "a"}, {Kind: conversation.ToolCall, Index: 5, ID: "c", Name: "f"},
+			{Kind: conversation.Result, Index: 6, ID: "c"}, {Kind: conversation.Assistant, Index: 7, Text: "done"},
 		},
 	}
+	query.Native[7] = query.Native[2]
 	for _, test := range []struct {
 		own, compat bool
 		want        int
-	}{{false, false, 1}, {true, false, 0}, {false, true, 0}} {
+	}{{false, false, 2}, {true, false, 0}, {false, true, 0}} {
 		query.Official, query.Compat = test.own, test.compat
 		got, err := Codec{}.Encode(query)
 		if err != nil {

@@ -127,7 +127,7 @@ func TestDecode(t *testing.T) {
 	}
 	for _, body := range []string{
 		"", "not json", `{"a":`, "{}", `{"choices":{}}`, "[]", "null", `{"choices":null}`, `{"choices":[5]}`, `{"choices":[{"message":5}]}`,
-		`{"choices":[],"usage":5}`, message(`{"tool_calls":{}}`), message(`{"tool_calls":[5]}`), message(`{"tool_calls":[{"id":5}]}`),
+		message(`{"tool_calls":{}}`), message(`{"tool_calls":[5]}`),
 		message(`{"tool_calls":[{"function":5}]}`), message(`{"tool_calls":[{"function":{"name":5}}]}`), message(`{"function_call":5}`),
 		message(`{"refusal":5}`), `{"choices":[` + strings.Repeat("{},", 1<<16) + `{}]}`,
 	} {

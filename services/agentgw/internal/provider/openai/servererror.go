@@ -20,11 +20,11 @@ var errorReasons = []string{"error", "abort", "insufficient_system_resource"}
 func ServerError(answerError, choiceError, reason json.RawMessage) error {
 	switch end := FinishReason(reason); {
 	case !provider.IsEmpty(answerError):
-		return fmt.Errorf("the server failed: %s", errorText(answerError))
+		return fmt.Errorf("%w: %s", provider.ErrServer, errorText(answerError))
 	case !provider.IsEmpty(choiceError):
-		return fmt.Errorf("the server failed within it: %s", errorText(choiceError))
+		return fmt.Errorf("%w within it: %s", provider.ErrServer, errorText(choiceError))
 	case slices.Contains(errorReasons, end):
-		return fmt.Errorf("the server failed within it: finish_reason %s", end)
+		return fmt.Errorf("%w within it: finish_reason %s", provider.ErrServer, end)
 	}
 	return nil
 }

@@ -3,7 +3,7 @@ package openai
 import (
 	"encoding/json"
 
-	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/lenient"
 )
 
 // Types of Chat Completions, as far as they are sent or read:
@@ -44,10 +44,11 @@ type namedSchema struct {
 	Schema json.RawMessage `json:"schema"`
 }
 
-// message is a text of the system, the user or the model.
+// message is a text of the system, the user or the model, whose reasoning it carries.
 type message struct {
 	Content string `json:"content"`
 	Role    string `json:"role"`
+	reasoningFields
 }
 
 // calling is an assistant message with calls.
@@ -89,9 +90,9 @@ type definition struct {
 	Parameters  json.RawMessage `json:"parameters"`
 }
 
-// reasoningFields are the model's reasoning in the fields of compatible servers, which want it back
-// with the calls that follow from it. DeepSeek, Kimi and older vLLM use Content, vLLM Reasoning,
-// and OpenRouter Details with a copy in Reasoning. OpenAI has none.
+// reasoningFields are the model's reasoning in the fields of compatible servers, which want it
+// back with the text or the calls that follow from it. DeepSeek, Kimi and older vLLM use Content,
+// vLLM Reasoning, and OpenRouter Details with a copy in Reasoning. OpenAI has none.
 type reasoningFields struct {
 	Content   json.RawMessage `json:"reasoning_content,omitempty"`
 	Reasoning json.RawMessage `json:"reasoning,omitempty"`
@@ -126,7 +127,8 @@ type responseFunction struct {
 	Arguments json.RawMessage `json:"arguments"`
 }
 
-var usageFields = provider.UsageFields{
-	Input: []string{"prompt_tokens"}, Cached: []string{"prompt_tokens_details", "cached_tokens"},
-	Output: []string{"completion_tokens"}, Reasoning: []string{"completion_tokens_details", "reasoning_tokens"},
+// UsageFields are the token counts of chat completions and of completions.
+var UsageFields = lenient.UsageFields{
+	Input: lenient.Field("prompt_tokens"), Cached: lenient.Field("prompt_tokens_details", "cached_tokens"),
+	Output: lenient.Field("completion_tokens"), Reasoning: lenient.Field("completion_tokens_details", "reasoning_tokens"),
 }

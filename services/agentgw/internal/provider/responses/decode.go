@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/lenient"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/openai"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/turn"
 )
@@ -25,7 +26,7 @@ func (Codec) Decode(body []byte) (*provider.Answer, error) {
 
 func decode(body []byte) (*provider.Answer, error) {
 	var read response
-	if err := provider.Unmarshal(body, &read); err != nil {
+	if err := lenient.Unmarshal(body, &read, joinEvents); err != nil {
 		return nil, err
 	}
 	if err := read.unfinished(); err != nil {
@@ -40,11 +41,10 @@ func decode(body []byte) (*provider.Answer, error) {
 			return nil, fmt.Errorf("item %d of the output: %w", i, err)
 		}
 	}
-	usage, err := usageFields.Read(read.Usage)
-	if err != nil {
-		return nil, err
+	if read.Incomplete != nil && r.endsWithCall && lenient.CutOff(openai.FinishReason(read.Incomplete.Reason)) {
+		lenient.MarkCut(r.calls)
 	}
-	answer := &provider.Answer{Calls: r.calls, Usage: usage}
+	answer := &provider.Answer{Calls: r.calls, Usage: usageFields.Read(read.Usage)}
 	switch {
 	case len(r.calls) > 0:
 	case r.hasText:
@@ -58,7 +58,8 @@ func decode(body []byte) (*provider.Answer, error) {
 	if answer.EmptyReason != "" || !r.reasoned || r.unsendable {
 		return answer, nil
 	}
-	answer.Native, err = json.Marshal(r.native)
+	native, err := json.Marshal(r.native)
+	answer.Native = native
 	return answer, err
 }
 
@@ -69,7 +70,7 @@ func (r *response) unfinished() error {
 	}
 	switch r.Status {
 	case statusFailed, statusCancelled, statusInProgress, statusQueued:
-		return fmt.Errorf("it is not complete: %s", r.Status)
+		return fmt.Errorf("%w: it is not complete: %s", provider.ErrServer, r.Status)
 	default:
 		return nil
 	}
@@ -84,6 +85,8 @@ type outputReader struct {
 	// because the provider refuses it alone.
 	native, pending []json.RawMessage
 	reasoned        bool
+	// endsWithCall: the last item so far is a call.
+	endsWithCall bool
 	// unsendable: the provider would refuse an item.
 	unsendable bool
 }
@@ -96,6 +99,7 @@ func (t *outputReader) add(raw json.RawMessage) error {
 	if err := json.Unmarshal(raw, &item); err != nil {
 		return err
 	}
+	t.endsWithCall = item.Type == typeCall
 	switch item.Type {
 	case typeCall:
 		if err := t.call(raw); err != nil {
@@ -124,22 +128,19 @@ func (t *outputReader) call(raw json.RawMessage) error {
 	if err := json.Unmarshal(raw, &item); err != nil {
 		return err
 	}
-	id, err := openai.Text("call_id", item.CallID)
-	if err != nil {
-		return err
-	}
+	id := lenient.ReadID(item.CallID)
 	name, err := openai.Text("name", item.Name)
 	if err != nil {
 		return err
 	}
 	call := turn.Call{
-		ID: id, Arguments: cmp.Or(openai.ArgumentsText(item.Arguments), "{}"), Truncated: openai.FinishReason(item.Status) == statusIncomplete,
+		ID: id, Arguments: cmp.Or(lenient.ReadArguments(item.Arguments), "{}"), Truncated: openai.FinishReason(item.Status) == statusIncomplete,
 	}
 	if name != nil {
 		call.Name = *name
 	}
 	t.calls = append(t.calls, call)
-	isText := bytes.HasPrefix(item.Arguments, []byte(`"`))
+	isText := bytes.HasPrefix(item.Arguments, []byte(`"`)) && bytes.HasPrefix(item.CallID, []byte(`"`))
 	t.unsendable = t.unsendable || id == nil || *id == "" || !openai.ValidName(call.Name) || !isText
 	return nil
 }

@@ -115,7 +115,7 @@ func TestDecode(t *testing.T) {
 func TestDecodeInvalid(t *testing.T) {
 	for _, body := range []string{
 		"", "not json", "{}", "[]", "null", `{"output":{}}`, `{"output":[5]}`, `{"output":[{"type":"message","content":"x"}]}`,
-		`{"output":[{"type":"message","content":[{"text":5}]}]}`, `{"output":[{"type":"function_call","call_id":5}]}`, `{"output":[],"usage":5}`,
+		`{"output":[{"type":"message","content":[{"text":5}]}]}`,
 		`{"output":[{"type":"function_call","name":{}}]}`, `{"output":[{"type":"reasoning","encrypted_content":[]}]}`, `{"output":[{"type":5}]}`,
 		`{"output":[` + strings.Repeat("{},", 1<<16) + `{}]}`,
 		`{"status":"failed","error":{"code":"server_error","message":"m"},"output":[]}`,

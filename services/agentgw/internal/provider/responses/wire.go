@@ -3,7 +3,7 @@ package responses
 import (
 	"encoding/json"
 
-	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/lenient"
 )
 
 // Types of the Responses API, as far as they are sent or read:
@@ -100,9 +100,9 @@ type response struct {
 	Usage json.RawMessage `json:"usage"`
 }
 
-var usageFields = provider.UsageFields{
-	Input: []string{"input_tokens"}, Cached: []string{"input_tokens_details", "cached_tokens"},
-	Output: []string{"output_tokens"}, Reasoning: []string{"output_tokens_details", "reasoning_tokens"},
+var usageFields = lenient.UsageFields{
+	Input: lenient.Field("input_tokens"), Cached: lenient.Field("input_tokens_details", "cached_tokens"),
+	Output: lenient.Field("output_tokens"), Reasoning: lenient.Field("output_tokens_details", "reasoning_tokens"),
 }
 
 // The items of an output that are read.

@@ -1,0 +1,140 @@
+package lenient
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"slices"
+)
+
+// ErrStream means that a stream of events ended before its answer did.
+var ErrStream = errors.New("the server streams, and its stream broke off")
+
+// endOfStream is the data of the last event of chat completions.
+const endOfStream = "[DONE]"
+
+// events returns the data of a stream of server-sent events. ok is false for any other body. ended
+// says that the stream has a mark of its end.
+func events(body []byte) (list []json.RawMessage, ended, ok bool) {
+	body = bytes.TrimSpace(body)
+	if !slices.ContainsFunc([]string{"data:", "event:", "id:", "retry:", ":"}, func(field string) bool { return bytes.HasPrefix(body, []byte(field)) }) {
+		return nil, false, false
+	}
+	var data []byte
+	for line := range bytes.Lines(append(slices.Clip(body), "\n\n"...)) {
+		line = bytes.TrimRight(line, "\r\n")
+		if text, isData := bytes.CutPrefix(line, []byte("data:")); isData {
+			data = append(data, text...)
+			continue
+		}
+		if len(line) > 0 {
+			continue
+		}
+		if data = bytes.TrimSpace(data); string(data) == endOfStream {
+			ended = true
+		} else if len(data) > 0 {
+			list = append(list, data)
+		}
+		data = nil
+	}
+	return list, ended, true
+}
+
+// Join returns the body that a stream of events stands for. ended says that the stream has a mark
+// of its end. The error wraps ErrStream if events are missing.
+type Join func(events []json.RawMessage, ended bool) (any, error)
+
+// joined returns the body of an answer: as it is, or joined from a stream.
+func joined(body []byte, join Join) ([]byte, error) {
+	list, ended, ok := events(body)
+	if !ok {
+		return body, nil
+	}
+	if n := values(body); n > maxValues*maxEvents {
+		return nil, errTooMany(n, maxValues*maxEvents)
+	}
+	whole, err := join(list, ended)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(whole)
+}
+
+// Object decodes an event, or returns an empty object.
+func Object(event json.RawMessage) map[string]any {
+	var object map[string]any
+	decoder := json.NewDecoder(bytes.NewReader(event))
+	decoder.UseNumber()
+	if decoder.Decode(&object) != nil {
+		return map[string]any{}
+	}
+	return object
+}
+
+// At returns a value within objects, nil if there is none.
+func At(value any, path ...string) any {
+	for _, name := range path {
+		object, _ := value.(map[string]any)
+		value = object[name]
+	}
+	return value
+}
+
+// whole are the fields that come whole in each piece, unlike texts, which continue.
+var whole = []string{"id", "index", "type", "role", "name", "finish_reason", "object", "model", "format", "status"}
+
+// Merge returns an object with what a further piece of it adds: texts continue, elements of lists
+// with an index join those with the same index, and other values replace earlier ones.
+func Merge(object, piece map[string]any) map[string]any {
+	for name, added := range piece {
+		before := object[name]
+		switch value := added.(type) {
+		case nil:
+			if _, found := object[name]; !found {
+				object[name] = nil
+			}
+		case string:
+			text, _ := before.(string)
+			if slices.Contains(whole, name) {
+				text = ""
+			}
+			if value != "" || before == nil {
+				object[name] = text + value
+			}
+		case map[string]any:
+			inner, isObject := before.(map[string]any)
+			if !isObject {
+				inner = make(map[string]any, len(value))
+			}
+			object[name] = Merge(inner, value)
+		case []any:
+			list, _ := before.([]any)
+			object[name] = mergeList(list, value)
+		default:
+			object[name] = added
+		}
+	}
+	return object
+}
+
+// mergeList returns a list with the elements of a further piece of it.
+func mergeList(list, piece []any) []any {
+	for _, added := range piece {
+		element, _ := added.(map[string]any)
+		index, numbered := element["index"]
+		i := -1
+		if numbered {
+			i = slices.IndexFunc(list, func(other any) bool { return At(other, "index") == index })
+		}
+		switch {
+		case i >= 0:
+			earlier, _ := list[i].(map[string]any) // it is one, because it has an index
+			list[i] = Merge(earlier, element)
+		case element != nil:
+			list = append(list, Merge(make(map[string]any, len(element)), element))
+		default:
+			list = append(list, added)
+		}
+	}
+	return list
+}

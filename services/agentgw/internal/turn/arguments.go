@@ -1,0 +1,60 @@
+package turn
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/toolsandbox/toolsandbox/python"
+)
+
+const (
+	// noArguments are the arguments of a call without any.
+	noArguments = "{}"
+	// blanks are those of JSON; stray are what some servers leave behind an object.
+	blanks = " \t\r\n"
+	stray  = blanks + `"'` + "`"
+	// maxQuoted bounds how often arguments may be quoted as a JSON text.
+	maxQuoted = 4
+)
+
+// object returns the arguments that a role meant: the JSON text of an object, or the text as it is
+// if it means none. Blanks and an empty text mean an empty object. An object may be quoted as a
+// JSON text, also several times, and quotes and blanks may follow it.
+func object(text string) string {
+	meant := text
+	for range maxQuoted {
+		meant = strings.Trim(meant, blanks)
+		if meant == "" {
+			return noArguments
+		}
+		value, err := python.ParseJSON(meant)
+		if err != nil {
+			break
+		}
+		if _, isObject := value.AsDict(); isObject {
+			return meant
+		}
+		quoted, isText := value.AsStr()
+		if !isText {
+			return text
+		}
+		meant = quoted
+	}
+	if first, ok := leadingObject(meant); ok {
+		return first
+	}
+	return text
+}
+
+// leadingObject returns the object that a text begins with, if only stray quotes and blanks follow.
+func leadingObject(text string) (object string, ok bool) {
+	if !strings.HasPrefix(text, "{") {
+		return "", false
+	}
+	decoder := json.NewDecoder(strings.NewReader(text))
+	var first json.RawMessage
+	if err := decoder.Decode(&first); err != nil {
+		return "", false
+	}
+	return string(first), strings.Trim(text[decoder.InputOffset():], stray) == ""
+}
