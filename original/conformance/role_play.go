@@ -31,6 +31,16 @@ const (
 	maxRequests = roleAttempts
 )
 
+// mendedCases returns the cases in which the gateway mends what the original takes as it is: ids
+// that are missing or used twice, and arguments that are empty or quoted. They run in compatible
+// mode only. See docs/differences.md.
+func mendedCases() []string {
+	return []string{
+		"answer/after_error_call_same_id", "answer/arguments_text", "answer/call_id_null", "answer/call_without_id", "answer/empty_arguments", "answer/id_empty", "answer/id_null", "answer/input_missing",
+		"answer/parallel_calls_same_id", "answer/parameters_text", "send/same_id_reused",
+	}
+}
+
 // runRole runs a case twice, with and without compatible mode.
 func (r *Runner) runRole(ctx context.Context, k roleKind, l line) outcome {
 	c, err := decodeRole(l.raw)
@@ -44,6 +54,9 @@ func (r *Runner) runRole(ctx context.Context, k roleKind, l line) outcome {
 	var skipped [2]bool
 	var group sync.WaitGroup
 	for i, compat := range []bool{false, true} {
+		if !compat && slices.Contains(mendedCases(), c.Case) {
+			continue
+		}
 		group.Go(func() {
 			p := &roleRun{Runner: r, kind: k, roleCase: c, compat: compat, session: fmt.Sprintf("%s-%t", r.id(l.number), compat)}
 			var err error

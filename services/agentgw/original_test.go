@@ -55,10 +55,7 @@ func TestDoubleEncodedArguments(t *testing.T) {
 				continue
 			}
 			content, tool := messagetext.Content(got.GetMessages()[0]), got.GetMessages()[0].GetCall().GetTool()
-			want := "_parameters = {'name': 'Ann'}"
-			if compat {
-				want = `_parameters = {"name": "Ann"}` // as it is spelled
-			}
+			const want = `_parameters = {"name": "Ann"}` // as it is spelled
 			if tool != "search_contacts" || !strings.Contains(content, want) {
 				t.Errorf("%s, compat %t: got %q, want a call of search_contacts with %s", who, compat, content, want)
 			}

@@ -62,15 +62,16 @@ func stream(events ...string) string {
 	return b.String()
 }
 
-// TestStreams reads answers that servers stream although nobody asked, and tells streams that broke
-// off from them.
-func TestStreams(t *testing.T) {
-	for _, test := range []struct {
-		provider, want string
-		events         []string
-		// ends is the number of last events without which the answer is incomplete.
-		ends int
-	}{
+// streamCase is an answer that a server streams although nobody asked.
+type streamCase struct {
+	provider, want string
+	events         []string
+	// ends is the number of last events without which the answer is incomplete.
+	ends int
+}
+
+func streamCases() []streamCase {
+	return []streamCase{
 		{"openai", "Hello there; 9+3", []string{
 			`{"id":"x","choices":[{"index":0,"delta":{"role":"assistant","content":"Hel"},"finish_reason":null}]}`,
 			`{"id":"x","choices":[{"index":0,"delta":{"content":"lo there"},"finish_reason":null}]}`,
@@ -121,7 +122,13 @@ func TestStreams(t *testing.T) {
 			`{"type":"content-delta","index":0,"delta":{"message":{"content":{"text":" there"}}}}`,
 			`{"type":"message-end","delta":{"finish_reason":"COMPLETE"}}`,
 		}, 1},
-	} {
+	}
+}
+
+// TestStreams reads answers that servers stream although nobody asked, and tells streams that broke
+// off from them.
+func TestStreams(t *testing.T) {
+	for _, test := range streamCases() {
 		got, err := decode(t, test.provider, stream(test.events...))
 		if diff := cmp.Diff(test.want, got); diff != "" || err != nil {
 			t.Errorf("%s: error %v (-want +got):\n%s", test.provider, err, diff)

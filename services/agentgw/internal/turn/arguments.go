@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/toolsandbox/toolsandbox/python"
+	"github.com/toolsandbox/toolsandbox/python/syntax"
 )
 
 const (
@@ -19,10 +20,11 @@ const (
 
 // object returns the arguments that a role meant: the JSON text of an object, or the text as it is
 // if it means none. Blanks and an empty text mean an empty object. An object may be quoted as a
-// JSON text, also several times, and quotes and blanks may follow it.
+// JSON text, also several times, and quotes and blanks may follow it. A quoted dict of Python stays
+// as it is, because the environment takes it for the dict, as the original does.
 func object(text string) string {
 	meant := text
-	for range maxQuoted {
+	for level := range maxQuoted {
 		meant = strings.Trim(meant, blanks)
 		if meant == "" {
 			return noArguments
@@ -35,7 +37,7 @@ func object(text string) string {
 			return meant
 		}
 		quoted, isText := value.AsStr()
-		if !isText {
+		if !isText || level == 0 && isDict(quoted) {
 			return text
 		}
 		meant = quoted
@@ -44,6 +46,13 @@ func object(text string) string {
 		return first
 	}
 	return text
+}
+
+// isDict reports whether a text is a dict of Python.
+func isDict(text string) bool {
+	value, err := syntax.ParseLiteral(strings.Trim(text, blanks))
+	_, ok := value.AsDict()
+	return ok && err == nil
 }
 
 // leadingObject returns the object that a text begins with, if only stray quotes and blanks follow.

@@ -50,8 +50,8 @@ func TestRunOne(t *testing.T) {
 	}
 }
 
-// TestArgumentsCut checks that a call whose arguments were cut off does not run, even if they are an
-// object.
+// TestArgumentsCut checks that a call whose arguments were cut off does not run, even if they are
+// an object.
 func TestArgumentsCut(t *testing.T) {
 	message := &worldv1.Message{Sender: agent, Body: &worldv1.Message_Call{Call: &worldv1.ToolCall{
 		Tool: "get_wifi_status", ArgumentsText: new("{}"), ArgumentsCut: true,

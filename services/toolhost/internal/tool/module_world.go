@@ -40,7 +40,9 @@ func worldMethods() (names []string) {
 func readingMethods() []string { return []string{rowsMethod, valueMethod, nowMethod} }
 
 // tableMethods returns the methods whose first argument is a table.
-func tableMethods() []string { return []string{rowsMethod, valueMethod, addMethod, updateMethod, removeMethod} }
+func tableMethods() []string {
+	return []string{rowsMethod, valueMethod, addMethod, updateMethod, removeMethod}
+}
 
 // idFraction converts an id to a number from 0 to below 1 by its digits before the version. The
 // same seed gives the same numbers.
