@@ -99,7 +99,11 @@ func (c *checker) arguments(path, tool string, arguments *python.Dict, whole boo
 		case at < 0:
 			c.fail(path, "%s has no argument %q%s", tool, name, document.Hint(name, shape.names))
 		case shape.parameters[at].Type != "" && !fitsType(item.Value, shape.parameters[at].Type):
-			c.fail(path, "argument %s of %s is %s, expected %s", name, tool, document.Truncate(python.JSON(item.Value)), article(shape.parameters[at].Type))
+			hint := ""
+			if _, isNumber := item.Value.Number(); isNumber && shape.parameters[at].Type == "string" {
+				hint = " (quote it)"
+			}
+			c.fail(path, "argument %s of %s is %s, expected %s%s", name, tool, document.Truncate(python.JSON(item.Value)), article(shape.parameters[at].Type), hint)
 		}
 	}
 	for _, p := range shape.parameters {

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -326,6 +327,9 @@ func (r *Reader) convertNumber(v *Value, node ast.Node) {
 		default:
 			r.markBroken(v, "%s is not a number that can be kept", spelling)
 		}
+		if leadingZero.MatchString(spelling) {
+			r.markBroken(v, "%s begins with a zero, which YAML's versions read as different numbers: write %q if it is a text", spelling, spelling)
+		}
 	case *ast.FloatNode:
 		v.Number = n.Value
 		if math.IsInf(v.Number, 0) || math.IsNaN(v.Number) {
@@ -377,6 +381,9 @@ func joinPath(path, key string) string {
 	}
 	return path + "." + key
 }
+
+// leadingZero matches numbers that are octal in YAML 1.1 and decimal in YAML 1.2.
+var leadingZero = regexp.MustCompile(`^[-+]?0[0-9_]+$`)
 
 // isJSONNumber reports whether a text is a JSON number.
 func isJSONNumber(text string) bool {

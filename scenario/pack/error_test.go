@@ -114,6 +114,8 @@ func TestScenarioErrors(t *testing.T) {
 			"a.yaml:6:11: one.user.goal: anchors and aliases are not read; write the value out"},
 		{"tag", "goal: Wifi off.", "goal: !!str 5",
 			"a.yaml:6:11: one.user.goal: tags are not read; quote a text, write anything else plainly"},
+		{"leading zero", "arguments: {on: false}", "arguments: {on: 0612}",
+			`a.yaml:9:55: one.oracle[0].calls[0].arguments.on: 0612 begins with a zero, which YAML's versions read as different numbers: write "0612" if it is a text`},
 		{"infinite", "arguments: {on: false}", "arguments: {on: .inf}",
 			"a.yaml:9:55: one.oracle[0].calls[0].arguments.on: is not a finite number"},
 		{"unknown world", "world: base", "world: bse",

@@ -77,7 +77,7 @@ func TestLongRetryAfter(t *testing.T) {
 		"502":                   {http.StatusBadGateway, "broken", long, time.Second, time.Minute, 3, [2]string{}},
 		"409":                   {http.StatusConflict, "locked", long, time.Second, time.Minute, 3, [2]string{}},
 		"an error in an answer": {http.StatusOK, `{"error": {"message": "m", "details": [{"retryDelay": "3600s"}]}}`, nil, time.Second, time.Minute, 3, [2]string{}},
-		"longer than the turn":  {http.StatusBadGateway, "broken", long, time.Minute, 2 * time.Second, 1, [2]string{"HTTP 502: broken", "budget of openai: 1 requests wait for their turn; the last reason was: HTTP 502: broken: "}},
+		"longer than the turn":  {http.StatusBadGateway, "broken", long, time.Minute, 2 * time.Second, 1, [2]string{"HTTP 502: broken", "budget of openai: 1 requests wait for their turn; the last reason was: HTTP 502: broken (at "}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

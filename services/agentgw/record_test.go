@@ -55,7 +55,7 @@ func TestExchange(t *testing.T) {
 	want := &agentgwv1.Exchange{
 		Provider: openaiModel, Model: "m", Path: "/chat/completions", Request: []byte(f.bodies[0]), RequestBytes: int64(len(f.bodies[0])),
 		Attempts: []*agentgwv1.Attempt{
-			{Status: 503, Failure: "HTTP 503: busy with [key]"},
+			{Status: 503, Failure: "HTTP 503: busy with [key] (at " + f.URL + "/chat/completions)"},
 			{Status: 200, Answer: []byte(answer), AnswerBytes: int64(len(answer))},
 		},
 		Usage: &agentgwv1.Usage{InputTokens: 3, OutputTokens: 2},

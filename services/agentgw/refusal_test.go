@@ -103,7 +103,7 @@ func TestRefusedTurn(t *testing.T) {
 		request.View[0].Body = &worldv1.Message_Text{Text: "large"}
 		return server.Respond(ctx, request)
 	}
-	if got, err := large(); err != nil || got.GetThrottled() == nil || got.GetThrottled().GetDetail() != "HTTP 429: too large" {
+	if got, err := large(); err != nil || got.GetThrottled() == nil || got.GetThrottled().GetDetail() != "HTTP 429: too large (at "+address+"/chat/completions)" {
 		t.Errorf("alone: got %v, %v, want a hold with the reason", got, err)
 	}
 	ctx, stop := context.WithCancel(t.Context())

@@ -135,7 +135,8 @@ func (o *benchOptions) spec(scenarios []*scenariov1.Scenario) (sweep.Spec, error
 	}
 	user, err := player.Parse(worldv1.Role_ROLE_USER, "scripted")
 	return sweep.Spec{
-		Scenarios: scenarios, Agents: []*agentgwv1.Player{agent}, Users: []*agentgwv1.Player{user},
+		RepeatLimit: new(int32(0)), // a fake model may answer the same again and again
+		Scenarios:   scenarios, Agents: []*agentgwv1.Player{agent}, Users: []*agentgwv1.Player{user},
 		Trials: max(o.rollouts/len(scenarios), 1), Parallel: o.parallel,
 	}, err
 }

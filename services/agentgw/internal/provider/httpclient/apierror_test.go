@@ -90,6 +90,7 @@ func TestAPIErrors(t *testing.T) {
 			if !ok {
 				t.Fatalf("got %v, want a failure", err)
 			}
+			test.want.Detail += " (at " + to.BaseURL + "/p)"
 			if diff := cmp.Diff(&test.want, got); diff != "" {
 				t.Errorf("failure (-want +got):\n%s", diff)
 			}

@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -157,6 +158,8 @@ func failureOf(response *http.Response, to provider.Endpoint, r *provider.Reques
 	failure := parsed.failure(response.StatusCode, to.Secret)
 	if hint := redirectHint(response, to, r); hint != "" {
 		failure.Detail = strings.TrimPrefix(failure.Detail+"; "+hint, noDetails+"; ")
+	} else {
+		failure.Detail += askedAddress(response, to)
 	}
 	if failure.NoCredit {
 		return failure
@@ -169,6 +172,22 @@ func failureOf(response *http.Response, to provider.Endpoint, r *provider.Reques
 		failure.Retryable = false
 	}
 	return failure
+}
+
+// version matches an address that ends with a version, as those of most providers do.
+var version = regexp.MustCompile(`/v[0-9]+[a-z0-9]*/?$`)
+
+// askedAddress returns the suffix of a message that names the address of the request, without user
+// and query, and the address that may be meant if there is nothing.
+func askedAddress(response *http.Response, to provider.Endpoint) string {
+	at := *response.Request.URL
+	at.User, at.RawQuery = nil, ""
+	asked := " (at " + at.String()
+	base := strings.TrimSuffix(to.BaseURL, "/")
+	if response.StatusCode == http.StatusNotFound && !to.Official && !version.MatchString(base) {
+		asked += "; did you mean --base-url " + base + "/v1?"
+	}
+	return string(Redact([]byte(asked), to.Secret)) + ")"
 }
 
 // redirectHint returns the target of a redirect and a remedy, "" if the response is no redirect. It

@@ -104,7 +104,11 @@ func TestFailures(t *testing.T) {
 			if test.want.Timeout {
 				timeout = time.Second // the request has to get there
 			}
-			body, err := send(t, serve(t, test.handler), timeout)
+			to := serve(t, test.handler)
+			if test.want.Status >= http.StatusBadRequest {
+				test.want.Detail += " (at " + to.BaseURL + "/p)"
+			}
+			body, err := send(t, to, timeout)
 			var got *provider.Failure
 			if !errors.As(err, &got) {
 				t.Fatalf("got %q and %v, want a failure", body, err)
@@ -132,8 +136,9 @@ func TestRedirects(t *testing.T) {
 		"to another path": {302, "http://elsewhere.invalid/?k=v", "x", "x; it redirects to http://elsewhere.invalid/, which nobody follows: " + at},
 		"with the key":    {308, "/" + secret, "", "it redirects to ADDRESS/[key], which nobody follows: " + at},
 		"to itself":       {301, "/p", "", "it redirects to ADDRESS/p, which nobody follows: " + at},
-		"to nowhere":      {304, "", "", noDetails},
-		"no redirect":     {400, "http://elsewhere.invalid/p", "", noDetails},
+		"to nowhere":      {304, "", "", noDetails + " (at ADDRESS/p)"},
+		"no redirect":     {400, "http://elsewhere.invalid/p", "", noDetails + " (at ADDRESS/p)"},
+		"nothing there":   {404, "", "x", "x (at ADDRESS/p; did you mean --base-url ADDRESS/v1?)"},
 	}
 	for name, test := range tests {
 		to := serve(t, func(w http.ResponseWriter, _ *http.Request) {
