@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -58,6 +59,9 @@ const (
 // legend explains the columns of rollouts.
 const legend = "milestones: reached with a similarity above 0, of all there are; score: the mean of their similarities, 0 after a minefield, – without a score"
 
+// incompleteLegend explains a mean of less than all rollouts.
+const incompleteLegend = "n: rollouts with a score, of all there are; the others are missing from the means, so these cannot be compared with those of a complete run"
+
 // WriteTable writes one line per rollout, or for the worst if there are many, and one per
 // category. Rows and totals may come in any order. Remarks are truncated to the width of a
 // terminal; elsewhere they are complete. If all rollouts are answers to EuroEval's records,
@@ -80,11 +84,18 @@ func WriteTable(w io.Writer, rows []Row, totals runfile.Categories) error {
 }
 
 func categoryTable(totals runfile.Categories) string {
-	categories := newTable(table.Row{"category", "score", "turns"})
-	totals = slices.Clone(totals)
+	categories := newTable(table.Row{"category", "score", "turns", "n"})
+	totals, incomplete := slices.Clone(totals), false
 	slices.SortStableFunc(totals, func(a, b runfile.Category) int { return compareCategories(a.Name, b.Name) })
 	for _, total := range totals {
-		categories.AppendRow(table.Row{total.Name, orNoScore(total.Similarity, "%.3f"), orNoScore(total.TurnCount, "%.1f")})
+		n := strconv.Itoa(total.Scored)
+		if total.Scored < total.Rollouts {
+			n, incomplete = fmt.Sprintf("%d of %d", total.Scored, total.Rollouts), true
+		}
+		categories.AppendRow(table.Row{total.Name, orNoScore(total.Similarity, "%.3f"), orNoScore(total.TurnCount, "%.1f"), n})
+	}
+	if incomplete {
+		return categories.Render() + "\n" + incompleteLegend
 	}
 	return categories.Render()
 }

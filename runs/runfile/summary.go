@@ -101,11 +101,14 @@ func (m *Mapping) UnmarshalJSON(data []byte) error {
 }
 
 // Category holds the means over the scored rollouts of a category. They are nil, and null in JSON,
-// if there are none.
+// if there are none. The original's JSON has no numbers of rollouts.
 type Category struct {
 	Name       string
 	Similarity *float64
 	TurnCount  *float64
+	// Rollouts is the number of rollouts, Scored of those with a score. They are 0 if the category was
+	// read from JSON.
+	Rollouts, Scored int
 }
 
 // Categories is a list of categories; in JSON an object in the same order.
@@ -149,7 +152,7 @@ func (c *Categories) UnmarshalJSON(data []byte) error {
 			return err
 		}
 		name, _ := key.(string)
-		*c = append(*c, Category{name, means.Similarity, means.TurnCount})
+		*c = append(*c, Category{Name: name, Similarity: means.Similarity, TurnCount: means.TurnCount})
 	}
 	return nil
 }
@@ -163,6 +166,7 @@ func Summarize(rollouts []Rollout) *Summary {
 		summary.Scenarios = append(summary.Scenarios, scenarioResult(r))
 		for _, name := range CountedCategories(r.Scenario.GetSetup().GetCategories()) {
 			sum := sums.category(name)
+			sum.rollouts++
 			if !Scored(r.Result) {
 				continue
 			}
@@ -184,7 +188,8 @@ type sums []*sum
 type sum struct {
 	category          string
 	similarity, turns float64
-	count             int
+	count             int // of rollouts with a score
+	rollouts          int
 }
 
 // category returns the sum of a category.
@@ -201,7 +206,7 @@ func (s *sums) category(category string) *sum {
 func (s sums) means() Categories {
 	means := make(Categories, len(s))
 	for i, sum := range s {
-		means[i].Name = sum.category
+		means[i].Name, means[i].Scored, means[i].Rollouts = sum.category, sum.count, sum.rollouts
 		if sum.count > 0 {
 			similarity, turns := sum.similarity/float64(sum.count), sum.turns/float64(sum.count)
 			means[i].Similarity, means[i].TurnCount = &similarity, &turns
