@@ -160,7 +160,7 @@ type Outcome struct {
 	End    string `json:"end"`
 	Scored bool   `json:"scored"`
 	// FailureClass is the reason why the rollout has no score: provider, network, user (the simulated
-	// one) or internal. A scored failure is the agent's own.
+	// one), context or internal. A scored failure is the agent's own; of these, only context is named.
 	FailureClass string `json:"failure_class,omitempty"`
 	// ContextSHA256 is the hex digest of its execution_context.json.
 	ContextSHA256 string `json:"execution_context_sha256,omitempty"`
@@ -171,8 +171,31 @@ type Outcome struct {
 	Damage string `json:"damage,omitempty"`
 	// UserFlags are places where the simulated user may have left its role.
 	UserFlags []UserFlag `json:"user_flags,omitempty"`
+	// Causes are what may have cost the agent its score.
+	Causes []Cause `json:"causes,omitempty"`
 	// Usage is the usage of models, nil without models.
 	Usage *Usage `json:"usage,omitempty"`
+}
+
+// Cause is what happened in a rollout that may have cost the agent its score.
+type Cause struct {
+	// Kind is the kind, as docs/scoring.md lists them.
+	Kind string `json:"kind"`
+	// Count is how often it happened.
+	Count int `json:"count"`
+	// Index is the index of the message at which it happened first; the number of messages for the
+	// end.
+	Index int `json:"index"`
+	// Detail says more about the first, for people.
+	Detail string `json:"detail,omitempty"`
+}
+
+func causes(list []*busv1.Cause) []Cause {
+	var all []Cause
+	for _, c := range list {
+		all = append(all, Cause{c.GetKind(), int(c.GetCount()), int(c.GetIndex()), c.GetDetail()})
+	}
+	return all
 }
 
 // Totals sums up the outcomes of a run.
@@ -223,9 +246,10 @@ func outcome(r Rollout) Outcome {
 		Name: r.directory(), ID: r.Result.GetRollout().GetId(), Seed: r.Result.GetRollout().GetSeed(),
 		End:    strings.ToLower(strings.TrimPrefix(end.GetReason().String(), "END_REASON_")),
 		Damage: r.Damage, ContextSHA256: r.Digest, RecordingSHA256: r.RecordingDigest,
-		Scored: Scored(r.Result), UserFlags: userFlags(r.Result.GetUserFlags()), Usage: usage(r.Usage),
+		Scored: Scored(r.Result), UserFlags: userFlags(r.Result.GetUserFlags()), Causes: causes(r.Result.GetCauses()), Usage: usage(r.Usage),
 	}
-	if class := end.GetFailureClass(); !o.Scored && class != agentgwv1.FailureClass_FAILURE_CLASS_UNSPECIFIED {
+	class := end.GetFailureClass()
+	if class == agentgwv1.FailureClass_FAILURE_CLASS_CONTEXT || !o.Scored && class != agentgwv1.FailureClass_FAILURE_CLASS_UNSPECIFIED {
 		o.FailureClass = strings.ToLower(strings.TrimPrefix(class.String(), "FAILURE_CLASS_"))
 	}
 	return o

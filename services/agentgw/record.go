@@ -93,15 +93,17 @@ func (s *Server) storeReply(
 }
 
 func response(reply *agentgwv1.Reply) *agentgwv1.RespondResponse {
-	return &agentgwv1.RespondResponse{Messages: reply.GetMessages(), Failure: reply.GetFailure(), Usage: reply.GetUsage()}
+	return &agentgwv1.RespondResponse{Messages: reply.GetMessages(), Failure: reply.GetFailure(), Usage: reply.GetUsage(), Remarks: reply.GetRemarks()}
 }
 
 // recordable returns a reply, or nil if its failure is not the player's.
 func recordable(reply *agentgwv1.Reply) *agentgwv1.Reply {
-	if failure := reply.GetFailure(); failure != nil && failure.GetClass() != agentgwv1.FailureClass_FAILURE_CLASS_MODEL {
+	switch reply.GetFailure().GetClass() {
+	case agentgwv1.FailureClass_FAILURE_CLASS_UNSPECIFIED, agentgwv1.FailureClass_FAILURE_CLASS_MODEL, agentgwv1.FailureClass_FAILURE_CLASS_CONTEXT:
+		return reply
+	default:
 		return nil
 	}
-	return reply
 }
 
 // isFresh reports whether this is the first request for the turn: the caller says so, and gRPC did

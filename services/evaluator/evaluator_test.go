@@ -44,7 +44,9 @@ func TestResults(t *testing.T) {
 		t.Fatal(err)
 	}
 	unscored := func() *busv1.Result { return &busv1.Result{MilestoneCount: 2, MessageCount: 4} }
-	failed := &busv1.Result{MilestoneCount: 2, MessageCount: 4, TurnCount: 30}
+	failed := &busv1.Result{MilestoneCount: 2, MessageCount: 4, TurnCount: 30, Causes: []*busv1.Cause{{Kind: "model_failure", Count: 1, Index: 4, Detail: "KeyError"}}}
+	limited := fullScore()
+	limited.Causes = []*busv1.Cause{{Kind: "message_limit", Count: 1, Index: 4}}
 	broken := func(detail string) *busv1.Result {
 		return &busv1.Result{End: &busv1.End{Reason: infrastructure, Detail: "cannot be scored: " + detail}}
 	}
@@ -55,7 +57,7 @@ func TestResults(t *testing.T) {
 		want   *busv1.Result
 	}{
 		{"finished", ended(finished), nil, fullScore()},
-		{"limit", ended(limit), nil, fullScore()},
+		{"limit", ended(limit), nil, limited},
 		{"model failure", &busv1.End{Reason: model, ExceptionType: "KeyError", Detail: "'x'"}, nil, failed},
 		{"infrastructure", &busv1.End{Reason: infrastructure, Detail: "no network"}, nil, unscored()},
 		{"cancelled", ended(cancelled), nil, unscored()},

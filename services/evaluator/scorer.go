@@ -19,6 +19,7 @@ import (
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/assemble"
+	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/cause"
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/score"
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/translate"
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/usercheck"
@@ -154,6 +155,9 @@ func (s *scorer) result(ctx context.Context, trajectory *assemble.Trajectory) (*
 	result.End, result.LogDigest = trajectory.End, trajectory.Digest
 	result.MilestoneCount = int32(evaluation.Milestones.Len())
 	result.MessageCount = int32(trajectory.Len())
+	if !bus.IsUnscored(trajectory.End) && evaluation.Task == nil {
+		result.Causes = cause.Find(trajectory, result)
+	}
 	if isChecked(trajectory.Rollout.GetUser()) {
 		result.UserFlags = usercheck.Check(evaluation.User, trajectory.Messages, trajectory.Starting)
 	}

@@ -71,7 +71,7 @@ func replies(state *rollout.State) map[int32]*agentgwv1.RecordedTurn {
 	}
 	for _, turn := range state.Turns() {
 		if first := turn.GetMessages()[0]; recorded(first.GetSender()) {
-			turns[first.GetIndex()] = &agentgwv1.RecordedTurn{Reply: &agentgwv1.Reply{Messages: turn.GetMessages(), Usage: turn.GetUsage()}}
+			turns[first.GetIndex()] = &agentgwv1.RecordedTurn{Reply: &agentgwv1.Reply{Messages: turn.GetMessages(), Usage: turn.GetUsage(), Remarks: turn.GetRemarks()}}
 		}
 	}
 	end := state.End()

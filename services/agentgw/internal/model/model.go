@@ -140,6 +140,9 @@ func (p *Player) Respond(
 	case err != nil && ctx.Err() != nil:
 		return recorded, ctx.Err()
 	case isFailure:
+		if failure.ContextOverflow = failure.ContextOverflow && !req.GetCompat(); failure.ContextOverflow {
+			failure.Retryable = false
+		}
 		recorded.Reply, err = p.replyToFailure(model, failure)
 	case err == nil:
 		if recorded.Reply = p.compose(req, spec, tools, answer); UserSimulatorFault(req, recorded.GetReply().GetFailure()) {
@@ -256,6 +259,11 @@ func (p *Player) compose(req *agentgwv1.RespondRequest, spec *provider.Spec, too
 	if raised := answer.Raised; raised != nil && req.GetCompat() {
 		return mistakeReply(reply, &turn.Mistake{Exception: raised.Exception, Detail: raised.Detail})
 	}
+	if answer.ContextOverflow && !req.GetCompat() {
+		overflow := failureReply(agentgwv1.FailureClass_FAILURE_CLASS_CONTEXT, exceptionProvider, answer.EmptyReason)
+		overflow.Usage = reply.GetUsage()
+		return overflow
+	}
 	var mistake *turn.Mistake
 	if len(answer.Calls) == 0 {
 		said, empty := answer.Text, cmp.Or(answer.EmptyReason, "the answer is empty")
@@ -278,6 +286,7 @@ func (p *Player) compose(req *agentgwv1.RespondRequest, spec *provider.Spec, too
 			mistake = nil
 		}
 	}
+	reply.Remarks = remarks(answer, reply.GetMessages(), tools)
 	if mistake != nil && countMistakes(req.GetView(), req.GetRole(), tools)+1 >= maxMistakes {
 		mistake.Detail = fmt.Sprintf("%d turns in a row could not be used; the last: %s", maxMistakes, mistake.Detail)
 		return mistakeReply(reply, mistake)

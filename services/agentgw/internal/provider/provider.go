@@ -79,6 +79,8 @@ type Answer struct {
 	Raised *Raised
 	// EmptyReason says why the answer has neither text nor calls. It is empty otherwise.
 	EmptyReason string
+	// ContextOverflow: the answer is empty, because the conversation fills the model's context.
+	ContextOverflow bool
 	// EmptyText: the answer is an empty text in a form that the original accepts.
 	EmptyText bool
 	// Native is the turn in the provider's native form if later requests have to carry it.
@@ -109,6 +111,8 @@ type Failure struct {
 	Retryable bool
 	// NoCredit: the account has no credit left. A retry does not help.
 	NoCredit bool
+	// ContextOverflow: the request does not fit into the model's context. A retry does not help.
+	ContextOverflow bool
 	// Charged: the provider may charge for the request although its answer is lost.
 	Charged bool
 	// RetryAfter is the wait that the provider asks for, 0 if it does not say.
@@ -119,6 +123,9 @@ type Failure struct {
 
 // Class returns the failure class for the reply.
 func (f *Failure) Class() agentgwv1.FailureClass {
+	if f.ContextOverflow {
+		return agentgwv1.FailureClass_FAILURE_CLASS_CONTEXT
+	}
 	if f.Network && !f.Timeout {
 		return agentgwv1.FailureClass_FAILURE_CLASS_NETWORK
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
 	"github.com/toolsandbox/toolsandbox/internal/world"
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
@@ -49,6 +50,8 @@ type Trajectory struct {
 	Messages []*worldv1.Message
 	// Starting is the number of messages at the start of the rollout.
 	Starting int
+	// Remarks are those of the models' turns.
+	Remarks []Remark
 	// Tables are the distinct versions after the start, by table, then index.
 	Tables []*worldv1.Table
 	// MaxMessages is the rollout's message limit.
@@ -59,6 +62,14 @@ type Trajectory struct {
 	Digest []byte
 	// Span is the span that wrote the last entry.
 	Span trace.SpanContext
+}
+
+// Remark is what was special about a turn of a model.
+type Remark struct {
+	// Role is the role whose turn it was, Index that of its first message.
+	Role   worldv1.Role
+	Index  int32
+	Remark *agentgwv1.Remark
 }
 
 // key identifies a table version by its content.
@@ -90,9 +101,10 @@ type rolloutState struct {
 	unbounded        bool         // MaxBytes does not apply
 	long             bool         // exceeds MaxBytes: messages and tables are not in memory
 	count            int          // of messages
-	dropped          string       // why messages and tables were dropped, empty if not
-	broken           bool         // an entry is missing: ignore entries until the log is reopened
-	returned         bool         // the trajectory was returned
+	remarks          []Remark
+	dropped          string // why messages and tables were dropped, empty if not
+	broken           bool   // an entry is missing: ignore entries until the log is reopened
+	returned         bool   // the trajectory was returned
 }
 
 // Assembler assembles rollouts. It is safe for concurrent use.
@@ -316,6 +328,10 @@ func (p *rolloutState) turn(turn *busv1.Turn) error {
 	}
 	p.add(turn.GetMessages())
 	p.need(turn.GetVersions())
+	for _, remark := range turn.GetRemarks() {
+		first := turn.GetMessages()[0]
+		p.remarks = append(p.remarks, Remark{first.GetSender(), first.GetIndex(), remark})
+	}
 	if p.count > MaxMessages {
 		p.drop(fmt.Sprintf("there are more than %d messages", MaxMessages))
 	}
@@ -351,7 +367,7 @@ func compareKeys(a, b key) int {
 func (p *rolloutState) trajectory() *Trajectory {
 	t := &Trajectory{
 		Rollout: p.rollout, Round: p.round, Messages: slices.Clone(p.messages), Starting: p.startingMessages,
-		MaxMessages: p.limit, End: p.end, Digest: p.last.Digest, Span: p.span,
+		Remarks: slices.Clone(p.remarks), MaxMessages: p.limit, End: p.end, Digest: p.last.Digest, Span: p.span,
 	}
 	if p.dropped != "" && t.End != nil {
 		t.End = &busv1.End{Reason: busv1.EndReason_END_REASON_INFRASTRUCTURE, Detail: "too large to be scored: " + p.dropped}

@@ -8,6 +8,7 @@ import (
 
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/services/orchestrator/internal/rollout"
 )
 
@@ -34,10 +35,13 @@ func infrastructureEnd(cause error) *busv1.End {
 	return end
 }
 
-// playerFailure returns the end for a failure of a player.
-func playerFailure(failure *agentgwv1.Failure) *busv1.End {
+// playerFailure returns the end for a failure of a role's player. A conversation that does not fit
+// into the agent's context is a failure of its model.
+func playerFailure(role worldv1.Role, failure *agentgwv1.Failure) *busv1.End {
 	reason := busv1.EndReason_END_REASON_INFRASTRUCTURE
-	if failure.GetClass() == agentgwv1.FailureClass_FAILURE_CLASS_MODEL {
+	switch class := failure.GetClass(); {
+	case class == agentgwv1.FailureClass_FAILURE_CLASS_MODEL,
+		class == agentgwv1.FailureClass_FAILURE_CLASS_CONTEXT && role == worldv1.Role_ROLE_AGENT:
 		reason = busv1.EndReason_END_REASON_MODEL_FAILURE
 	}
 	return &busv1.End{Reason: reason, ExceptionType: failure.GetExceptionType(), Detail: failure.GetDetail(), FailureClass: failure.GetClass()}

@@ -323,7 +323,7 @@ func (r *runner) respond(ctx context.Context, role worldv1.Role, player *agentgw
 		return nil, nil, r.throttled(ctx, throttled)
 	}
 	if failure := response.GetFailure(); failure != nil {
-		end := playerFailure(failure)
+		end := playerFailure(role, failure)
 		if usage := response.GetUsage(); usage != nil {
 			end.Usage = &busv1.TurnUsage{Role: role, Index: request.GetIndex(), Usage: usage}
 		}
@@ -333,7 +333,7 @@ func (r *runner) respond(ctx context.Context, role worldv1.Role, player *agentgw
 		return nil, nil, fmt.Errorf("respond as %s: no message in the answer", world.RoleName(role))
 	}
 	turn := r.state.Turn(response.GetMessages(), nil)
-	turn.Usage = response.GetUsage()
+	turn.Usage, turn.Remarks = response.GetUsage(), response.GetRemarks()
 	return turn, nil, nil
 }
 

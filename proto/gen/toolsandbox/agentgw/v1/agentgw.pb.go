@@ -43,6 +43,8 @@ const (
 	FailureClass_FAILURE_CLASS_USER FailureClass = 4
 	// The player could not be reached, or the connection broke.
 	FailureClass_FAILURE_CLASS_NETWORK FailureClass = 5
+	// The conversation does not fit into the model's context.
+	FailureClass_FAILURE_CLASS_CONTEXT FailureClass = 6
 )
 
 // Enum value maps for FailureClass.
@@ -54,6 +56,7 @@ var (
 		3: "FAILURE_CLASS_INTERNAL",
 		4: "FAILURE_CLASS_USER",
 		5: "FAILURE_CLASS_NETWORK",
+		6: "FAILURE_CLASS_CONTEXT",
 	}
 	FailureClass_value = map[string]int32{
 		"FAILURE_CLASS_UNSPECIFIED": 0,
@@ -62,6 +65,7 @@ var (
 		"FAILURE_CLASS_INTERNAL":    3,
 		"FAILURE_CLASS_USER":        4,
 		"FAILURE_CLASS_NETWORK":     5,
+		"FAILURE_CLASS_CONTEXT":     6,
 	}
 )
 
@@ -90,6 +94,63 @@ func (x FailureClass) Number() protoreflect.EnumNumber {
 // Deprecated: Use FailureClass.Descriptor instead.
 func (FailureClass) EnumDescriptor() ([]byte, []int) {
 	return file_toolsandbox_agentgw_v1_agentgw_proto_rawDescGZIP(), []int{0}
+}
+
+// RemarkKind is what was special about a turn of a model.
+type RemarkKind int32
+
+const (
+	// Never valid on the wire.
+	RemarkKind_REMARK_KIND_UNSPECIFIED RemarkKind = 0
+	// The answer had neither text nor calls. The detail is the provider's reason.
+	RemarkKind_REMARK_KIND_EMPTY RemarkKind = 1
+	// The arguments of a call were cut off.
+	RemarkKind_REMARK_KIND_CUT_OFF RemarkKind = 2
+	// The text has the form of a call of a tool. The detail is the tool.
+	RemarkKind_REMARK_KIND_CALL_AS_TEXT RemarkKind = 3
+)
+
+// Enum value maps for RemarkKind.
+var (
+	RemarkKind_name = map[int32]string{
+		0: "REMARK_KIND_UNSPECIFIED",
+		1: "REMARK_KIND_EMPTY",
+		2: "REMARK_KIND_CUT_OFF",
+		3: "REMARK_KIND_CALL_AS_TEXT",
+	}
+	RemarkKind_value = map[string]int32{
+		"REMARK_KIND_UNSPECIFIED":  0,
+		"REMARK_KIND_EMPTY":        1,
+		"REMARK_KIND_CUT_OFF":      2,
+		"REMARK_KIND_CALL_AS_TEXT": 3,
+	}
+)
+
+func (x RemarkKind) Enum() *RemarkKind {
+	p := new(RemarkKind)
+	*p = x
+	return p
+}
+
+func (x RemarkKind) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (RemarkKind) Descriptor() protoreflect.EnumDescriptor {
+	return file_toolsandbox_agentgw_v1_agentgw_proto_enumTypes[1].Descriptor()
+}
+
+func (RemarkKind) Type() protoreflect.EnumType {
+	return &file_toolsandbox_agentgw_v1_agentgw_proto_enumTypes[1]
+}
+
+func (x RemarkKind) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use RemarkKind.Descriptor instead.
+func (RemarkKind) EnumDescriptor() ([]byte, []int) {
+	return file_toolsandbox_agentgw_v1_agentgw_proto_rawDescGZIP(), []int{1}
 }
 
 // RespondRequest asks for the next messages of one role.
@@ -400,6 +461,61 @@ func (x *Throttled) GetDetail() string {
 	return ""
 }
 
+// Remark is what was special about a turn of a model.
+type Remark struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The kind.
+	Kind RemarkKind `protobuf:"varint,1,opt,name=kind,proto3,enum=toolsandbox.agentgw.v1.RemarkKind" json:"kind,omitempty"`
+	// More about it, for people.
+	Detail        string `protobuf:"bytes,2,opt,name=detail,proto3" json:"detail,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Remark) Reset() {
+	*x = Remark{}
+	mi := &file_toolsandbox_agentgw_v1_agentgw_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Remark) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Remark) ProtoMessage() {}
+
+func (x *Remark) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_agentgw_v1_agentgw_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Remark.ProtoReflect.Descriptor instead.
+func (*Remark) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_agentgw_v1_agentgw_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *Remark) GetKind() RemarkKind {
+	if x != nil {
+		return x.Kind
+	}
+	return RemarkKind_REMARK_KIND_UNSPECIFIED
+}
+
+func (x *Remark) GetDetail() string {
+	if x != nil {
+		return x.Detail
+	}
+	return ""
+}
+
 // Failure ends a rollout. As a detail of an error of Respond it names the party at fault.
 type Failure struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -415,7 +531,7 @@ type Failure struct {
 
 func (x *Failure) Reset() {
 	*x = Failure{}
-	mi := &file_toolsandbox_agentgw_v1_agentgw_proto_msgTypes[3]
+	mi := &file_toolsandbox_agentgw_v1_agentgw_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -427,7 +543,7 @@ func (x *Failure) String() string {
 func (*Failure) ProtoMessage() {}
 
 func (x *Failure) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_agentgw_v1_agentgw_proto_msgTypes[3]
+	mi := &file_toolsandbox_agentgw_v1_agentgw_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -440,7 +556,7 @@ func (x *Failure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Failure.ProtoReflect.Descriptor instead.
 func (*Failure) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_agentgw_v1_agentgw_proto_rawDescGZIP(), []int{3}
+	return file_toolsandbox_agentgw_v1_agentgw_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Failure) GetClass() FailureClass {
@@ -483,7 +599,7 @@ type Usage struct {
 
 func (x *Usage) Reset() {
 	*x = Usage{}
-	mi := &file_toolsandbox_agentgw_v1_agentgw_proto_msgTypes[4]
+	mi := &file_toolsandbox_agentgw_v1_agentgw_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -495,7 +611,7 @@ func (x *Usage) String() string {
 func (*Usage) ProtoMessage() {}
 
 func (x *Usage) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_agentgw_v1_agentgw_proto_msgTypes[4]
+	mi := &file_toolsandbox_agentgw_v1_agentgw_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -508,7 +624,7 @@ func (x *Usage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Usage.ProtoReflect.Descriptor instead.
 func (*Usage) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_agentgw_v1_agentgw_proto_rawDescGZIP(), []int{4}
+	return file_toolsandbox_agentgw_v1_agentgw_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Usage) GetInputTokens() int64 {
@@ -558,14 +674,16 @@ type RespondResponse struct {
 	// Usage of the turn. Unset if the player is no model.
 	Usage *Usage `protobuf:"bytes,3,opt,name=usage,proto3" json:"usage,omitempty"`
 	// The turn was throttled. Nothing was recorded.
-	Throttled     *Throttled `protobuf:"bytes,4,opt,name=throttled,proto3" json:"throttled,omitempty"`
+	Throttled *Throttled `protobuf:"bytes,4,opt,name=throttled,proto3" json:"throttled,omitempty"`
+	// What was special about the turn of a model.
+	Remarks       []*Remark `protobuf:"bytes,5,rep,name=remarks,proto3" json:"remarks,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RespondResponse) Reset() {
 	*x = RespondResponse{}
-	mi := &file_toolsandbox_agentgw_v1_agentgw_proto_msgTypes[5]
+	mi := &file_toolsandbox_agentgw_v1_agentgw_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -577,7 +695,7 @@ func (x *RespondResponse) String() string {
 func (*RespondResponse) ProtoMessage() {}
 
 func (x *RespondResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_agentgw_v1_agentgw_proto_msgTypes[5]
+	mi := &file_toolsandbox_agentgw_v1_agentgw_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -590,7 +708,7 @@ func (x *RespondResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RespondResponse.ProtoReflect.Descriptor instead.
 func (*RespondResponse) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_agentgw_v1_agentgw_proto_rawDescGZIP(), []int{5}
+	return file_toolsandbox_agentgw_v1_agentgw_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *RespondResponse) GetMessages() []*v1.Message {
@@ -617,6 +735,13 @@ func (x *RespondResponse) GetUsage() *Usage {
 func (x *RespondResponse) GetThrottled() *Throttled {
 	if x != nil {
 		return x.Throttled
+	}
+	return nil
+}
+
+func (x *RespondResponse) GetRemarks() []*Remark {
+	if x != nil {
+		return x.Remarks
 	}
 	return nil
 }
@@ -655,6 +780,9 @@ const file_toolsandbox_agentgw_v1_agentgw_proto_rawDesc = "" +
 	"costMicros\"S\n" +
 	"\tThrottled\x12.\n" +
 	"\x13spend_limit_reached\x18\x01 \x01(\bR\x11spendLimitReached\x12\x16\n" +
+	"\x06detail\x18\x02 \x01(\tR\x06detail\"X\n" +
+	"\x06Remark\x126\n" +
+	"\x04kind\x18\x01 \x01(\x0e2\".toolsandbox.agentgw.v1.RemarkKindR\x04kind\x12\x16\n" +
 	"\x06detail\x18\x02 \x01(\tR\x06detail\"\x84\x01\n" +
 	"\aFailure\x12:\n" +
 	"\x05class\x18\x01 \x01(\x0e2$.toolsandbox.agentgw.v1.FailureClassR\x05class\x12%\n" +
@@ -667,19 +795,27 @@ const file_toolsandbox_agentgw_v1_agentgw_proto_rawDesc = "" +
 	"\x10reasoning_tokens\x18\x04 \x01(\x03R\x0freasoningTokens\x12$\n" +
 	"\vcost_micros\x18\x05 \x01(\x03H\x00R\n" +
 	"costMicros\x88\x01\x01B\x0e\n" +
-	"\f_cost_micros\"\x83\x02\n" +
+	"\f_cost_micros\"\xbd\x02\n" +
 	"\x0fRespondResponse\x129\n" +
 	"\bmessages\x18\x01 \x03(\v2\x1d.toolsandbox.world.v1.MessageR\bmessages\x129\n" +
 	"\afailure\x18\x02 \x01(\v2\x1f.toolsandbox.agentgw.v1.FailureR\afailure\x123\n" +
 	"\x05usage\x18\x03 \x01(\v2\x1d.toolsandbox.agentgw.v1.UsageR\x05usage\x12?\n" +
-	"\tthrottled\x18\x04 \x01(\v2!.toolsandbox.agentgw.v1.ThrottledR\tthrottled:\x04\x80\xb5\x18\x01*\xb1\x01\n" +
+	"\tthrottled\x18\x04 \x01(\v2!.toolsandbox.agentgw.v1.ThrottledR\tthrottled\x128\n" +
+	"\aremarks\x18\x05 \x03(\v2\x1e.toolsandbox.agentgw.v1.RemarkR\aremarks:\x04\x80\xb5\x18\x01*\xcc\x01\n" +
 	"\fFailureClass\x12\x1d\n" +
 	"\x19FAILURE_CLASS_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13FAILURE_CLASS_MODEL\x10\x01\x12\x1a\n" +
 	"\x16FAILURE_CLASS_PROVIDER\x10\x02\x12\x1a\n" +
 	"\x16FAILURE_CLASS_INTERNAL\x10\x03\x12\x16\n" +
 	"\x12FAILURE_CLASS_USER\x10\x04\x12\x19\n" +
-	"\x15FAILURE_CLASS_NETWORK\x10\x052q\n" +
+	"\x15FAILURE_CLASS_NETWORK\x10\x05\x12\x19\n" +
+	"\x15FAILURE_CLASS_CONTEXT\x10\x06*w\n" +
+	"\n" +
+	"RemarkKind\x12\x1b\n" +
+	"\x17REMARK_KIND_UNSPECIFIED\x10\x00\x12\x15\n" +
+	"\x11REMARK_KIND_EMPTY\x10\x01\x12\x17\n" +
+	"\x13REMARK_KIND_CUT_OFF\x10\x02\x12\x1c\n" +
+	"\x18REMARK_KIND_CALL_AS_TEXT\x10\x032q\n" +
 	"\x13AgentGatewayService\x12Z\n" +
 	"\aRespond\x12&.toolsandbox.agentgw.v1.RespondRequest\x1a'.toolsandbox.agentgw.v1.RespondResponseB\xf3\x01\n" +
 	"\x1acom.toolsandbox.agentgw.v1B\fAgentgwProtoP\x01ZMgithub.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1;agentgwv1\xa2\x02\x03TAX\xaa\x02\x16Toolsandbox.Agentgw.V1\xca\x02\x16Toolsandbox\\Agentgw\\V1\xe2\x02\"Toolsandbox\\Agentgw\\V1\\GPBMetadata\xea\x02\x18Toolsandbox::Agentgw::V1b\x06proto3"
@@ -696,41 +832,45 @@ func file_toolsandbox_agentgw_v1_agentgw_proto_rawDescGZIP() []byte {
 	return file_toolsandbox_agentgw_v1_agentgw_proto_rawDescData
 }
 
-var file_toolsandbox_agentgw_v1_agentgw_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_toolsandbox_agentgw_v1_agentgw_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
+var file_toolsandbox_agentgw_v1_agentgw_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
+var file_toolsandbox_agentgw_v1_agentgw_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
 var file_toolsandbox_agentgw_v1_agentgw_proto_goTypes = []any{
 	(FailureClass)(0),       // 0: toolsandbox.agentgw.v1.FailureClass
-	(*RespondRequest)(nil),  // 1: toolsandbox.agentgw.v1.RespondRequest
-	(*SpendLimit)(nil),      // 2: toolsandbox.agentgw.v1.SpendLimit
-	(*Throttled)(nil),       // 3: toolsandbox.agentgw.v1.Throttled
-	(*Failure)(nil),         // 4: toolsandbox.agentgw.v1.Failure
-	(*Usage)(nil),           // 5: toolsandbox.agentgw.v1.Usage
-	(*RespondResponse)(nil), // 6: toolsandbox.agentgw.v1.RespondResponse
-	(v1.Role)(0),            // 7: toolsandbox.world.v1.Role
-	(*Player)(nil),          // 8: toolsandbox.agentgw.v1.Player
-	(*v1.Message)(nil),      // 9: toolsandbox.world.v1.Message
-	(*v1.ScriptTurn)(nil),   // 10: toolsandbox.world.v1.ScriptTurn
-	(*v1.Tool)(nil),         // 11: toolsandbox.world.v1.Tool
+	(RemarkKind)(0),         // 1: toolsandbox.agentgw.v1.RemarkKind
+	(*RespondRequest)(nil),  // 2: toolsandbox.agentgw.v1.RespondRequest
+	(*SpendLimit)(nil),      // 3: toolsandbox.agentgw.v1.SpendLimit
+	(*Throttled)(nil),       // 4: toolsandbox.agentgw.v1.Throttled
+	(*Remark)(nil),          // 5: toolsandbox.agentgw.v1.Remark
+	(*Failure)(nil),         // 6: toolsandbox.agentgw.v1.Failure
+	(*Usage)(nil),           // 7: toolsandbox.agentgw.v1.Usage
+	(*RespondResponse)(nil), // 8: toolsandbox.agentgw.v1.RespondResponse
+	(v1.Role)(0),            // 9: toolsandbox.world.v1.Role
+	(*Player)(nil),          // 10: toolsandbox.agentgw.v1.Player
+	(*v1.Message)(nil),      // 11: toolsandbox.world.v1.Message
+	(*v1.ScriptTurn)(nil),   // 12: toolsandbox.world.v1.ScriptTurn
+	(*v1.Tool)(nil),         // 13: toolsandbox.world.v1.Tool
 }
 var file_toolsandbox_agentgw_v1_agentgw_proto_depIdxs = []int32{
-	7,  // 0: toolsandbox.agentgw.v1.RespondRequest.role:type_name -> toolsandbox.world.v1.Role
-	8,  // 1: toolsandbox.agentgw.v1.RespondRequest.player:type_name -> toolsandbox.agentgw.v1.Player
-	9,  // 2: toolsandbox.agentgw.v1.RespondRequest.view:type_name -> toolsandbox.world.v1.Message
-	10, // 3: toolsandbox.agentgw.v1.RespondRequest.scripted:type_name -> toolsandbox.world.v1.ScriptTurn
-	11, // 4: toolsandbox.agentgw.v1.RespondRequest.tools:type_name -> toolsandbox.world.v1.Tool
-	2,  // 5: toolsandbox.agentgw.v1.RespondRequest.spend_limit:type_name -> toolsandbox.agentgw.v1.SpendLimit
-	0,  // 6: toolsandbox.agentgw.v1.Failure.class:type_name -> toolsandbox.agentgw.v1.FailureClass
-	9,  // 7: toolsandbox.agentgw.v1.RespondResponse.messages:type_name -> toolsandbox.world.v1.Message
-	4,  // 8: toolsandbox.agentgw.v1.RespondResponse.failure:type_name -> toolsandbox.agentgw.v1.Failure
-	5,  // 9: toolsandbox.agentgw.v1.RespondResponse.usage:type_name -> toolsandbox.agentgw.v1.Usage
-	3,  // 10: toolsandbox.agentgw.v1.RespondResponse.throttled:type_name -> toolsandbox.agentgw.v1.Throttled
-	1,  // 11: toolsandbox.agentgw.v1.AgentGatewayService.Respond:input_type -> toolsandbox.agentgw.v1.RespondRequest
-	6,  // 12: toolsandbox.agentgw.v1.AgentGatewayService.Respond:output_type -> toolsandbox.agentgw.v1.RespondResponse
-	12, // [12:13] is the sub-list for method output_type
-	11, // [11:12] is the sub-list for method input_type
-	11, // [11:11] is the sub-list for extension type_name
-	11, // [11:11] is the sub-list for extension extendee
-	0,  // [0:11] is the sub-list for field type_name
+	9,  // 0: toolsandbox.agentgw.v1.RespondRequest.role:type_name -> toolsandbox.world.v1.Role
+	10, // 1: toolsandbox.agentgw.v1.RespondRequest.player:type_name -> toolsandbox.agentgw.v1.Player
+	11, // 2: toolsandbox.agentgw.v1.RespondRequest.view:type_name -> toolsandbox.world.v1.Message
+	12, // 3: toolsandbox.agentgw.v1.RespondRequest.scripted:type_name -> toolsandbox.world.v1.ScriptTurn
+	13, // 4: toolsandbox.agentgw.v1.RespondRequest.tools:type_name -> toolsandbox.world.v1.Tool
+	3,  // 5: toolsandbox.agentgw.v1.RespondRequest.spend_limit:type_name -> toolsandbox.agentgw.v1.SpendLimit
+	1,  // 6: toolsandbox.agentgw.v1.Remark.kind:type_name -> toolsandbox.agentgw.v1.RemarkKind
+	0,  // 7: toolsandbox.agentgw.v1.Failure.class:type_name -> toolsandbox.agentgw.v1.FailureClass
+	11, // 8: toolsandbox.agentgw.v1.RespondResponse.messages:type_name -> toolsandbox.world.v1.Message
+	6,  // 9: toolsandbox.agentgw.v1.RespondResponse.failure:type_name -> toolsandbox.agentgw.v1.Failure
+	7,  // 10: toolsandbox.agentgw.v1.RespondResponse.usage:type_name -> toolsandbox.agentgw.v1.Usage
+	4,  // 11: toolsandbox.agentgw.v1.RespondResponse.throttled:type_name -> toolsandbox.agentgw.v1.Throttled
+	5,  // 12: toolsandbox.agentgw.v1.RespondResponse.remarks:type_name -> toolsandbox.agentgw.v1.Remark
+	2,  // 13: toolsandbox.agentgw.v1.AgentGatewayService.Respond:input_type -> toolsandbox.agentgw.v1.RespondRequest
+	8,  // 14: toolsandbox.agentgw.v1.AgentGatewayService.Respond:output_type -> toolsandbox.agentgw.v1.RespondResponse
+	14, // [14:15] is the sub-list for method output_type
+	13, // [13:14] is the sub-list for method input_type
+	13, // [13:13] is the sub-list for extension type_name
+	13, // [13:13] is the sub-list for extension extendee
+	0,  // [0:13] is the sub-list for field type_name
 }
 
 func init() { file_toolsandbox_agentgw_v1_agentgw_proto_init() }
@@ -739,14 +879,14 @@ func file_toolsandbox_agentgw_v1_agentgw_proto_init() {
 		return
 	}
 	file_toolsandbox_agentgw_v1_role_proto_init()
-	file_toolsandbox_agentgw_v1_agentgw_proto_msgTypes[4].OneofWrappers = []any{}
+	file_toolsandbox_agentgw_v1_agentgw_proto_msgTypes[5].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_toolsandbox_agentgw_v1_agentgw_proto_rawDesc), len(file_toolsandbox_agentgw_v1_agentgw_proto_rawDesc)),
-			NumEnums:      1,
-			NumMessages:   6,
+			NumEnums:      2,
+			NumMessages:   7,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -80,6 +80,8 @@ type Reply struct {
 	Usage *Usage `protobuf:"bytes,3,opt,name=usage,proto3" json:"usage,omitempty"`
 	// RespondRequest.conversation_digest of the answered request.
 	ConversationDigest []byte `protobuf:"bytes,4,opt,name=conversation_digest,json=conversationDigest,proto3" json:"conversation_digest,omitempty"`
+	// What was special about the turn.
+	Remarks []*Remark `protobuf:"bytes,5,rep,name=remarks,proto3" json:"remarks,omitempty"`
 	// The provider that defines the form of native.
 	Provider string `protobuf:"bytes,15,opt,name=provider,proto3" json:"provider,omitempty"`
 	// The model's turn in its provider's native form, for later requests. Empty if the messages
@@ -143,6 +145,13 @@ func (x *Reply) GetUsage() *Usage {
 func (x *Reply) GetConversationDigest() []byte {
 	if x != nil {
 		return x.ConversationDigest
+	}
+	return nil
+}
+
+func (x *Reply) GetRemarks() []*Remark {
+	if x != nil {
+		return x.Remarks
 	}
 	return nil
 }
@@ -535,12 +544,13 @@ const file_toolsandbox_agentgw_v1_storage_proto_rawDesc = "" +
 	"\n" +
 	"$toolsandbox/agentgw/v1/storage.proto\x12\x16toolsandbox.agentgw.v1\x1a$toolsandbox/agentgw/v1/agentgw.proto\x1a!toolsandbox/agentgw/v1/role.proto\x1a toolsandbox/world/v1/world.proto\";\n" +
 	"\aToolSet\x120\n" +
-	"\x05tools\x18\x01 \x03(\v2\x1a.toolsandbox.world.v1.ToolR\x05tools\"\x97\x02\n" +
+	"\x05tools\x18\x01 \x03(\v2\x1a.toolsandbox.world.v1.ToolR\x05tools\"\xd1\x02\n" +
 	"\x05Reply\x129\n" +
 	"\bmessages\x18\x01 \x03(\v2\x1d.toolsandbox.world.v1.MessageR\bmessages\x129\n" +
 	"\afailure\x18\x02 \x01(\v2\x1f.toolsandbox.agentgw.v1.FailureR\afailure\x123\n" +
 	"\x05usage\x18\x03 \x01(\v2\x1d.toolsandbox.agentgw.v1.UsageR\x05usage\x12/\n" +
-	"\x13conversation_digest\x18\x04 \x01(\fR\x12conversationDigest\x12\x1a\n" +
+	"\x13conversation_digest\x18\x04 \x01(\fR\x12conversationDigest\x128\n" +
+	"\aremarks\x18\x05 \x03(\v2\x1e.toolsandbox.agentgw.v1.RemarkR\aremarks\x12\x1a\n" +
 	"\bprovider\x18\x0f \x01(\tR\bprovider\x12\x16\n" +
 	"\x06native\x18\x10 \x01(\fR\x06native\"\xb3\x01\n" +
 	"\fRecordedTurn\x123\n" +
@@ -595,25 +605,27 @@ var file_toolsandbox_agentgw_v1_storage_proto_goTypes = []any{
 	(*v1.Message)(nil),      // 8: toolsandbox.world.v1.Message
 	(*Failure)(nil),         // 9: toolsandbox.agentgw.v1.Failure
 	(*Usage)(nil),           // 10: toolsandbox.agentgw.v1.Usage
-	(*RespondResponse)(nil), // 11: toolsandbox.agentgw.v1.RespondResponse
+	(*Remark)(nil),          // 11: toolsandbox.agentgw.v1.Remark
+	(*RespondResponse)(nil), // 12: toolsandbox.agentgw.v1.RespondResponse
 }
 var file_toolsandbox_agentgw_v1_storage_proto_depIdxs = []int32{
 	7,  // 0: toolsandbox.agentgw.v1.ToolSet.tools:type_name -> toolsandbox.world.v1.Tool
 	8,  // 1: toolsandbox.agentgw.v1.Reply.messages:type_name -> toolsandbox.world.v1.Message
 	9,  // 2: toolsandbox.agentgw.v1.Reply.failure:type_name -> toolsandbox.agentgw.v1.Failure
 	10, // 3: toolsandbox.agentgw.v1.Reply.usage:type_name -> toolsandbox.agentgw.v1.Usage
-	1,  // 4: toolsandbox.agentgw.v1.RecordedTurn.reply:type_name -> toolsandbox.agentgw.v1.Reply
-	5,  // 5: toolsandbox.agentgw.v1.RecordedTurn.exchange:type_name -> toolsandbox.agentgw.v1.Exchange
-	3,  // 6: toolsandbox.agentgw.v1.RecordedTurn.cost:type_name -> toolsandbox.agentgw.v1.Cost
-	11, // 7: toolsandbox.agentgw.v1.ForwardedTurn.response:type_name -> toolsandbox.agentgw.v1.RespondResponse
-	9,  // 8: toolsandbox.agentgw.v1.ForwardedTurn.failure:type_name -> toolsandbox.agentgw.v1.Failure
-	6,  // 9: toolsandbox.agentgw.v1.Exchange.attempts:type_name -> toolsandbox.agentgw.v1.Attempt
-	10, // 10: toolsandbox.agentgw.v1.Exchange.usage:type_name -> toolsandbox.agentgw.v1.Usage
-	11, // [11:11] is the sub-list for method output_type
-	11, // [11:11] is the sub-list for method input_type
-	11, // [11:11] is the sub-list for extension type_name
-	11, // [11:11] is the sub-list for extension extendee
-	0,  // [0:11] is the sub-list for field type_name
+	11, // 4: toolsandbox.agentgw.v1.Reply.remarks:type_name -> toolsandbox.agentgw.v1.Remark
+	1,  // 5: toolsandbox.agentgw.v1.RecordedTurn.reply:type_name -> toolsandbox.agentgw.v1.Reply
+	5,  // 6: toolsandbox.agentgw.v1.RecordedTurn.exchange:type_name -> toolsandbox.agentgw.v1.Exchange
+	3,  // 7: toolsandbox.agentgw.v1.RecordedTurn.cost:type_name -> toolsandbox.agentgw.v1.Cost
+	12, // 8: toolsandbox.agentgw.v1.ForwardedTurn.response:type_name -> toolsandbox.agentgw.v1.RespondResponse
+	9,  // 9: toolsandbox.agentgw.v1.ForwardedTurn.failure:type_name -> toolsandbox.agentgw.v1.Failure
+	6,  // 10: toolsandbox.agentgw.v1.Exchange.attempts:type_name -> toolsandbox.agentgw.v1.Attempt
+	10, // 11: toolsandbox.agentgw.v1.Exchange.usage:type_name -> toolsandbox.agentgw.v1.Usage
+	12, // [12:12] is the sub-list for method output_type
+	12, // [12:12] is the sub-list for method input_type
+	12, // [12:12] is the sub-list for extension type_name
+	12, // [12:12] is the sub-list for extension extendee
+	0,  // [0:12] is the sub-list for field type_name
 }
 
 func init() { file_toolsandbox_agentgw_v1_storage_proto_init() }

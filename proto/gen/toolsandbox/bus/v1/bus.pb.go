@@ -975,7 +975,9 @@ type Turn struct {
 	// Of a turn of the execution environment: ExecuteResponse.now.
 	Now *float64 `protobuf:"fixed64,8,opt,name=now,proto3,oneof" json:"now,omitempty"`
 	// Of a turn of the execution environment: ExecuteResponse.next_due.
-	NextDue       *float64 `protobuf:"fixed64,9,opt,name=next_due,json=nextDue,proto3,oneof" json:"next_due,omitempty"`
+	NextDue *float64 `protobuf:"fixed64,9,opt,name=next_due,json=nextDue,proto3,oneof" json:"next_due,omitempty"`
+	// Of a turn of a model: RespondResponse.remarks.
+	Remarks       []*v1.Remark `protobuf:"bytes,10,rep,name=remarks,proto3" json:"remarks,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1064,6 +1066,13 @@ func (x *Turn) GetNextDue() float64 {
 		return *x.NextDue
 	}
 	return 0
+}
+
+func (x *Turn) GetRemarks() []*v1.Remark {
+	if x != nil {
+		return x.Remarks
+	}
+	return nil
 }
 
 // TurnUsage is the usage of one turn of a model.
@@ -1433,7 +1442,10 @@ type Result struct {
 	// affect the score.
 	UserFlags []*UserFlag `protobuf:"bytes,13,rep,name=user_flags,json=userFlags,proto3" json:"user_flags,omitempty"`
 	// Grades of the agent's calls. Only if the evaluation has function_calling.
-	CallGrade     *CallGrade `protobuf:"bytes,14,opt,name=call_grade,json=callGrade,proto3" json:"call_grade,omitempty"`
+	CallGrade *CallGrade `protobuf:"bytes,14,opt,name=call_grade,json=callGrade,proto3" json:"call_grade,omitempty"`
+	// What may have cost the agent its score, in the order in which it happened first. It does not
+	// affect the score.
+	Causes        []*Cause `protobuf:"bytes,15,rep,name=causes,proto3" json:"causes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1566,6 +1578,86 @@ func (x *Result) GetCallGrade() *CallGrade {
 	return nil
 }
 
+func (x *Result) GetCauses() []*Cause {
+	if x != nil {
+		return x.Causes
+	}
+	return nil
+}
+
+// Cause is what happened in a rollout that may have cost the agent its score.
+type Cause struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The kind, e.g. unknown_tool.
+	Kind string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
+	// How often it happened.
+	Count int32 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
+	// Index of the message at which it happened first; the number of messages for the end.
+	Index int32 `protobuf:"varint,3,opt,name=index,proto3" json:"index,omitempty"`
+	// More about the first, for people, e.g. an exception's type.
+	Detail        string `protobuf:"bytes,4,opt,name=detail,proto3" json:"detail,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Cause) Reset() {
+	*x = Cause{}
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Cause) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Cause) ProtoMessage() {}
+
+func (x *Cause) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Cause.ProtoReflect.Descriptor instead.
+func (*Cause) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *Cause) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *Cause) GetCount() int32 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+func (x *Cause) GetIndex() int32 {
+	if x != nil {
+		return x.Index
+	}
+	return 0
+}
+
+func (x *Cause) GetDetail() string {
+	if x != nil {
+		return x.Detail
+	}
+	return ""
+}
+
 // CallGrade holds the verdicts of both graders on an agent's calls.
 type CallGrade struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1583,7 +1675,7 @@ type CallGrade struct {
 
 func (x *CallGrade) Reset() {
 	*x = CallGrade{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[16]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1595,7 +1687,7 @@ func (x *CallGrade) String() string {
 func (*CallGrade) ProtoMessage() {}
 
 func (x *CallGrade) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[16]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1608,7 +1700,7 @@ func (x *CallGrade) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallGrade.ProtoReflect.Descriptor instead.
 func (*CallGrade) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{16}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *CallGrade) GetPrediction() string {
@@ -1657,7 +1749,7 @@ type CallVerdict struct {
 
 func (x *CallVerdict) Reset() {
 	*x = CallVerdict{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[17]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1669,7 +1761,7 @@ func (x *CallVerdict) String() string {
 func (*CallVerdict) ProtoMessage() {}
 
 func (x *CallVerdict) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[17]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1682,7 +1774,7 @@ func (x *CallVerdict) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallVerdict.ProtoReflect.Descriptor instead.
 func (*CallVerdict) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{17}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *CallVerdict) GetCorrect() bool {
@@ -1788,7 +1880,7 @@ const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"\aattempt\x18\x02 \x01(\x05R\aattempt\x12\x14\n" +
 	"\x05round\x18\x03 \x01(\x05R\x05round\x12>\n" +
 	"\bversions\x18\x04 \x03(\v2\".toolsandbox.world.v1.TableVersionR\bversions\x124\n" +
-	"\astarted\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\astarted\"\xb8\x03\n" +
+	"\astarted\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\astarted\"\xf2\x03\n" +
 	"\x04Turn\x129\n" +
 	"\bmessages\x18\x01 \x03(\v2\x1d.toolsandbox.world.v1.MessageR\bmessages\x12>\n" +
 	"\bversions\x18\x02 \x03(\v2\".toolsandbox.world.v1.TableVersionR\bversions\x12)\n" +
@@ -1797,7 +1889,9 @@ const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"\x0esession_digest\x18\x06 \x01(\fR\rsessionDigest\x12O\n" +
 	"\x0fservice_answers\x18\a \x03(\v2&.toolsandbox.toolhost.v1.ServiceAnswerR\x0eserviceAnswers\x12\x15\n" +
 	"\x03now\x18\b \x01(\x01H\x01R\x03now\x88\x01\x01\x12\x1e\n" +
-	"\bnext_due\x18\t \x01(\x01H\x02R\anextDue\x88\x01\x01B\x11\n" +
+	"\bnext_due\x18\t \x01(\x01H\x02R\anextDue\x88\x01\x01\x128\n" +
+	"\aremarks\x18\n" +
+	" \x03(\v2\x1e.toolsandbox.agentgw.v1.RemarkR\aremarksB\x11\n" +
 	"\x0f_ended_at_indexB\x06\n" +
 	"\x04_nowB\v\n" +
 	"\t_next_due\"\x86\x01\n" +
@@ -1824,7 +1918,7 @@ const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"\bUserFlag\x12\x12\n" +
 	"\x04rule\x18\x01 \x01(\tR\x04rule\x12\x14\n" +
 	"\x05index\x18\x02 \x01(\x05R\x05index\x12\x1a\n" +
-	"\bevidence\x18\x03 \x01(\tR\bevidence\"\x83\x05\n" +
+	"\bevidence\x18\x03 \x01(\tR\bevidence\"\xb6\x05\n" +
 	"\x06Result\x125\n" +
 	"\arollout\x18\x01 \x01(\v2\x1b.toolsandbox.bus.v1.RolloutR\arollout\x12)\n" +
 	"\x03end\x18\x02 \x01(\v2\x17.toolsandbox.bus.v1.EndR\x03end\x121\n" +
@@ -1850,7 +1944,13 @@ const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"\n" +
 	"user_flags\x18\r \x03(\v2\x1c.toolsandbox.bus.v1.UserFlagR\tuserFlags\x12<\n" +
 	"\n" +
-	"call_grade\x18\x0e \x01(\v2\x1d.toolsandbox.bus.v1.CallGradeR\tcallGrade\"\xc0\x01\n" +
+	"call_grade\x18\x0e \x01(\v2\x1d.toolsandbox.bus.v1.CallGradeR\tcallGrade\x121\n" +
+	"\x06causes\x18\x0f \x03(\v2\x19.toolsandbox.bus.v1.CauseR\x06causes\"_\n" +
+	"\x05Cause\x12\x12\n" +
+	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x14\n" +
+	"\x05count\x18\x02 \x01(\x05R\x05count\x12\x14\n" +
+	"\x05index\x18\x03 \x01(\x05R\x05index\x12\x16\n" +
+	"\x06detail\x18\x04 \x01(\tR\x06detail\"\xc0\x01\n" +
 	"\tCallGrade\x12\x1e\n" +
 	"\n" +
 	"prediction\x18\x01 \x01(\tR\n" +
@@ -1887,7 +1987,7 @@ func file_toolsandbox_bus_v1_bus_proto_rawDescGZIP() []byte {
 }
 
 var file_toolsandbox_bus_v1_bus_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_toolsandbox_bus_v1_bus_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
+var file_toolsandbox_bus_v1_bus_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
 var file_toolsandbox_bus_v1_bus_proto_goTypes = []any{
 	(EndReason)(0),                // 0: toolsandbox.bus.v1.EndReason
 	(*Sweep)(nil),                 // 1: toolsandbox.bus.v1.Sweep
@@ -1906,65 +2006,69 @@ var file_toolsandbox_bus_v1_bus_proto_goTypes = []any{
 	(*Match)(nil),                 // 14: toolsandbox.bus.v1.Match
 	(*UserFlag)(nil),              // 15: toolsandbox.bus.v1.UserFlag
 	(*Result)(nil),                // 16: toolsandbox.bus.v1.Result
-	(*CallGrade)(nil),             // 17: toolsandbox.bus.v1.CallGrade
-	(*CallVerdict)(nil),           // 18: toolsandbox.bus.v1.CallVerdict
-	(*v1.Player)(nil),             // 19: toolsandbox.agentgw.v1.Player
-	(v11.HostedServices)(0),       // 20: toolsandbox.toolhost.v1.HostedServices
-	(*v1.SpendLimit)(nil),         // 21: toolsandbox.agentgw.v1.SpendLimit
-	(*v12.Message)(nil),           // 22: toolsandbox.world.v1.Message
-	(*v12.TableVersion)(nil),      // 23: toolsandbox.world.v1.TableVersion
-	(*v13.Clock)(nil),             // 24: toolsandbox.setup.v1.Clock
-	(*timestamppb.Timestamp)(nil), // 25: google.protobuf.Timestamp
-	(*v1.Usage)(nil),              // 26: toolsandbox.agentgw.v1.Usage
-	(*v11.ServiceAnswer)(nil),     // 27: toolsandbox.toolhost.v1.ServiceAnswer
-	(v12.Role)(0),                 // 28: toolsandbox.world.v1.Role
-	(v1.FailureClass)(0),          // 29: toolsandbox.agentgw.v1.FailureClass
-	(*v12.Table)(nil),             // 30: toolsandbox.world.v1.Table
+	(*Cause)(nil),                 // 17: toolsandbox.bus.v1.Cause
+	(*CallGrade)(nil),             // 18: toolsandbox.bus.v1.CallGrade
+	(*CallVerdict)(nil),           // 19: toolsandbox.bus.v1.CallVerdict
+	(*v1.Player)(nil),             // 20: toolsandbox.agentgw.v1.Player
+	(v11.HostedServices)(0),       // 21: toolsandbox.toolhost.v1.HostedServices
+	(*v1.SpendLimit)(nil),         // 22: toolsandbox.agentgw.v1.SpendLimit
+	(*v12.Message)(nil),           // 23: toolsandbox.world.v1.Message
+	(*v12.TableVersion)(nil),      // 24: toolsandbox.world.v1.TableVersion
+	(*v13.Clock)(nil),             // 25: toolsandbox.setup.v1.Clock
+	(*timestamppb.Timestamp)(nil), // 26: google.protobuf.Timestamp
+	(*v1.Usage)(nil),              // 27: toolsandbox.agentgw.v1.Usage
+	(*v11.ServiceAnswer)(nil),     // 28: toolsandbox.toolhost.v1.ServiceAnswer
+	(*v1.Remark)(nil),             // 29: toolsandbox.agentgw.v1.Remark
+	(v12.Role)(0),                 // 30: toolsandbox.world.v1.Role
+	(v1.FailureClass)(0),          // 31: toolsandbox.agentgw.v1.FailureClass
+	(*v12.Table)(nil),             // 32: toolsandbox.world.v1.Table
 }
 var file_toolsandbox_bus_v1_bus_proto_depIdxs = []int32{
 	4,  // 0: toolsandbox.bus.v1.Sweep.scenarios:type_name -> toolsandbox.bus.v1.SweepScenario
-	19, // 1: toolsandbox.bus.v1.Sweep.agents:type_name -> toolsandbox.agentgw.v1.Player
-	19, // 2: toolsandbox.bus.v1.Sweep.users:type_name -> toolsandbox.agentgw.v1.Player
-	20, // 3: toolsandbox.bus.v1.Sweep.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
-	21, // 4: toolsandbox.bus.v1.SweepControl.spend_limit:type_name -> toolsandbox.agentgw.v1.SpendLimit
+	20, // 1: toolsandbox.bus.v1.Sweep.agents:type_name -> toolsandbox.agentgw.v1.Player
+	20, // 2: toolsandbox.bus.v1.Sweep.users:type_name -> toolsandbox.agentgw.v1.Player
+	21, // 3: toolsandbox.bus.v1.Sweep.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
+	22, // 4: toolsandbox.bus.v1.SweepControl.spend_limit:type_name -> toolsandbox.agentgw.v1.SpendLimit
 	3,  // 5: toolsandbox.bus.v1.SweepControl.rounds:type_name -> toolsandbox.bus.v1.SweepRound
 	6,  // 6: toolsandbox.bus.v1.Job.rollout:type_name -> toolsandbox.bus.v1.Rollout
-	19, // 7: toolsandbox.bus.v1.Rollout.agent:type_name -> toolsandbox.agentgw.v1.Player
-	19, // 8: toolsandbox.bus.v1.Rollout.user:type_name -> toolsandbox.agentgw.v1.Player
-	20, // 9: toolsandbox.bus.v1.Rollout.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
+	20, // 7: toolsandbox.bus.v1.Rollout.agent:type_name -> toolsandbox.agentgw.v1.Player
+	20, // 8: toolsandbox.bus.v1.Rollout.user:type_name -> toolsandbox.agentgw.v1.Player
+	21, // 9: toolsandbox.bus.v1.Rollout.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
 	8,  // 10: toolsandbox.bus.v1.LogEntry.start:type_name -> toolsandbox.bus.v1.Start
 	9,  // 11: toolsandbox.bus.v1.LogEntry.claim:type_name -> toolsandbox.bus.v1.Claim
 	10, // 12: toolsandbox.bus.v1.LogEntry.turns:type_name -> toolsandbox.bus.v1.Turn
 	12, // 13: toolsandbox.bus.v1.LogEntry.end:type_name -> toolsandbox.bus.v1.End
 	6,  // 14: toolsandbox.bus.v1.Start.rollout:type_name -> toolsandbox.bus.v1.Rollout
-	22, // 15: toolsandbox.bus.v1.Start.messages:type_name -> toolsandbox.world.v1.Message
-	23, // 16: toolsandbox.bus.v1.Start.versions:type_name -> toolsandbox.world.v1.TableVersion
-	24, // 17: toolsandbox.bus.v1.Start.clock:type_name -> toolsandbox.setup.v1.Clock
-	23, // 18: toolsandbox.bus.v1.Claim.versions:type_name -> toolsandbox.world.v1.TableVersion
-	25, // 19: toolsandbox.bus.v1.Claim.started:type_name -> google.protobuf.Timestamp
-	22, // 20: toolsandbox.bus.v1.Turn.messages:type_name -> toolsandbox.world.v1.Message
-	23, // 21: toolsandbox.bus.v1.Turn.versions:type_name -> toolsandbox.world.v1.TableVersion
-	26, // 22: toolsandbox.bus.v1.Turn.usage:type_name -> toolsandbox.agentgw.v1.Usage
-	27, // 23: toolsandbox.bus.v1.Turn.service_answers:type_name -> toolsandbox.toolhost.v1.ServiceAnswer
-	28, // 24: toolsandbox.bus.v1.TurnUsage.role:type_name -> toolsandbox.world.v1.Role
-	26, // 25: toolsandbox.bus.v1.TurnUsage.usage:type_name -> toolsandbox.agentgw.v1.Usage
-	0,  // 26: toolsandbox.bus.v1.End.reason:type_name -> toolsandbox.bus.v1.EndReason
-	11, // 27: toolsandbox.bus.v1.End.usage:type_name -> toolsandbox.bus.v1.TurnUsage
-	29, // 28: toolsandbox.bus.v1.End.failure_class:type_name -> toolsandbox.agentgw.v1.FailureClass
-	30, // 29: toolsandbox.bus.v1.Snapshot.tables:type_name -> toolsandbox.world.v1.Table
-	6,  // 30: toolsandbox.bus.v1.Result.rollout:type_name -> toolsandbox.bus.v1.Rollout
-	12, // 31: toolsandbox.bus.v1.Result.end:type_name -> toolsandbox.bus.v1.End
-	14, // 32: toolsandbox.bus.v1.Result.milestones:type_name -> toolsandbox.bus.v1.Match
-	14, // 33: toolsandbox.bus.v1.Result.minefields:type_name -> toolsandbox.bus.v1.Match
-	15, // 34: toolsandbox.bus.v1.Result.user_flags:type_name -> toolsandbox.bus.v1.UserFlag
-	17, // 35: toolsandbox.bus.v1.Result.call_grade:type_name -> toolsandbox.bus.v1.CallGrade
-	18, // 36: toolsandbox.bus.v1.CallGrade.euroeval:type_name -> toolsandbox.bus.v1.CallVerdict
-	18, // 37: toolsandbox.bus.v1.CallGrade.bfcl_strict:type_name -> toolsandbox.bus.v1.CallVerdict
-	38, // [38:38] is the sub-list for method output_type
-	38, // [38:38] is the sub-list for method input_type
-	38, // [38:38] is the sub-list for extension type_name
-	38, // [38:38] is the sub-list for extension extendee
-	0,  // [0:38] is the sub-list for field type_name
+	23, // 15: toolsandbox.bus.v1.Start.messages:type_name -> toolsandbox.world.v1.Message
+	24, // 16: toolsandbox.bus.v1.Start.versions:type_name -> toolsandbox.world.v1.TableVersion
+	25, // 17: toolsandbox.bus.v1.Start.clock:type_name -> toolsandbox.setup.v1.Clock
+	24, // 18: toolsandbox.bus.v1.Claim.versions:type_name -> toolsandbox.world.v1.TableVersion
+	26, // 19: toolsandbox.bus.v1.Claim.started:type_name -> google.protobuf.Timestamp
+	23, // 20: toolsandbox.bus.v1.Turn.messages:type_name -> toolsandbox.world.v1.Message
+	24, // 21: toolsandbox.bus.v1.Turn.versions:type_name -> toolsandbox.world.v1.TableVersion
+	27, // 22: toolsandbox.bus.v1.Turn.usage:type_name -> toolsandbox.agentgw.v1.Usage
+	28, // 23: toolsandbox.bus.v1.Turn.service_answers:type_name -> toolsandbox.toolhost.v1.ServiceAnswer
+	29, // 24: toolsandbox.bus.v1.Turn.remarks:type_name -> toolsandbox.agentgw.v1.Remark
+	30, // 25: toolsandbox.bus.v1.TurnUsage.role:type_name -> toolsandbox.world.v1.Role
+	27, // 26: toolsandbox.bus.v1.TurnUsage.usage:type_name -> toolsandbox.agentgw.v1.Usage
+	0,  // 27: toolsandbox.bus.v1.End.reason:type_name -> toolsandbox.bus.v1.EndReason
+	11, // 28: toolsandbox.bus.v1.End.usage:type_name -> toolsandbox.bus.v1.TurnUsage
+	31, // 29: toolsandbox.bus.v1.End.failure_class:type_name -> toolsandbox.agentgw.v1.FailureClass
+	32, // 30: toolsandbox.bus.v1.Snapshot.tables:type_name -> toolsandbox.world.v1.Table
+	6,  // 31: toolsandbox.bus.v1.Result.rollout:type_name -> toolsandbox.bus.v1.Rollout
+	12, // 32: toolsandbox.bus.v1.Result.end:type_name -> toolsandbox.bus.v1.End
+	14, // 33: toolsandbox.bus.v1.Result.milestones:type_name -> toolsandbox.bus.v1.Match
+	14, // 34: toolsandbox.bus.v1.Result.minefields:type_name -> toolsandbox.bus.v1.Match
+	15, // 35: toolsandbox.bus.v1.Result.user_flags:type_name -> toolsandbox.bus.v1.UserFlag
+	18, // 36: toolsandbox.bus.v1.Result.call_grade:type_name -> toolsandbox.bus.v1.CallGrade
+	17, // 37: toolsandbox.bus.v1.Result.causes:type_name -> toolsandbox.bus.v1.Cause
+	19, // 38: toolsandbox.bus.v1.CallGrade.euroeval:type_name -> toolsandbox.bus.v1.CallVerdict
+	19, // 39: toolsandbox.bus.v1.CallGrade.bfcl_strict:type_name -> toolsandbox.bus.v1.CallVerdict
+	40, // [40:40] is the sub-list for method output_type
+	40, // [40:40] is the sub-list for method input_type
+	40, // [40:40] is the sub-list for extension type_name
+	40, // [40:40] is the sub-list for extension extendee
+	0,  // [0:40] is the sub-list for field type_name
 }
 
 func init() { file_toolsandbox_bus_v1_bus_proto_init() }
@@ -1981,7 +2085,7 @@ func file_toolsandbox_bus_v1_bus_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_toolsandbox_bus_v1_bus_proto_rawDesc), len(file_toolsandbox_bus_v1_bus_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   18,
+			NumMessages:   19,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

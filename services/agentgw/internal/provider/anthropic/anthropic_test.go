@@ -171,7 +171,7 @@ func TestDecode(t *testing.T) {
 		"absent":         {`{"stop_reason":"refusal","usage":null}`, provider.Answer{EmptyReason: "the provider refused to answer"}},
 		"no room at all": {
 			`{"content":[],"stop_reason":"model_context_window_exceeded"}`,
-			provider.Answer{EmptyReason: "the conversation fills the model's context window"},
+			provider.Answer{EmptyReason: "the conversation fills the model's context window", ContextOverflow: true},
 		},
 		"unknown only":   {`{"content":[{"type":"x","text":5},{"type":null},{},null]}`, provider.Answer{EmptyReason: nothing}},
 		"only reasoning": {`{"content":[{"type":"thinking","thinking":"hm"}],"stop_reason":"max_tokens"}`, provider.Answer{EmptyReason: "the answer reached its limit of tokens before a text or a call"}},

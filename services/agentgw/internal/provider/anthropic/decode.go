@@ -67,7 +67,7 @@ func (r *reader) content(message *response) {
 	}
 	if len(r.answer.Calls) == 0 {
 		if r.answer.Text = text.String(); r.answer.Text == "" {
-			r.answer.EmptyReason = emptyReason(stop)
+			r.answer.EmptyReason, r.answer.ContextOverflow = emptyReason(stop), stop == stopContextWindow
 			r.answer.EmptyText = stop != "" && stop != stopToolUse && len(blocks) == 1 && blocks[0].empty()
 			return
 		}

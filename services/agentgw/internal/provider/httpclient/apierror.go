@@ -5,6 +5,8 @@ import (
 	"cmp"
 	"encoding/json"
 	"net/http"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -126,6 +128,8 @@ func (c *apiError) failure(status int, secret string) *provider.Failure {
 	if c.noCredit(status) {
 		failure.NoCredit, failure.Retryable, failure.RetryAfter = true, false, 0
 		failure.Detail = "the account has no credit left: " + failure.Detail
+	} else if c.contextOverflow(status) {
+		failure.ContextOverflow, failure.Retryable = true, false
 	}
 	return failure
 }
@@ -133,6 +137,26 @@ func (c *apiError) failure(status int, secret string) *provider.Failure {
 // noCredit reports whether the account has no credit left.
 func (c *apiError) noCredit(status int) bool {
 	return status == http.StatusPaymentRequired || c.words.IsNoCredit(c.code, c.kind, c.text)
+}
+
+// overflowText matches the messages of providers that have no code for a request that does not fit
+// into the model's context: Anthropic, Google, Cohere, Mistral, vLLM, SGLang, llama.cpp, TGI,
+// Ollama and Bedrock.
+var overflowText = regexp.MustCompile(`(?i)context (length|size|window)|maximum context|prompt is too long|too many (input )?tokens|` +
+	`(input|prompt)[a-z ()0-9]* (token count|tokens?|length)[^.]* exceed|exceeds? the (available context|maximum number of tokens|model's)|` +
+	"(`inputs` tokens|inputs. must have less than)|too large for model with [0-9]+ maximum context")
+
+// overflowCodes are codes and types of such errors.
+var overflowCodes = []string{"context_length_exceeded", "exceed_context_size_error", "context_window_exceeded", "string_above_max_length", "model_max_prompt_tokens_exceeded"}
+
+// contextOverflow reports whether the request does not fit into the model's context.
+func (c *apiError) contextOverflow(status int) bool {
+	switch status {
+	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity, http.StatusInternalServerError:
+		return slices.Contains(overflowCodes, c.code) || slices.Contains(overflowCodes, c.kind) || overflowText.MatchString(c.text)
+	default:
+		return false
+	}
 }
 
 // excerpt returns the beginning of a text on one line. It redacts the key before it truncates, so

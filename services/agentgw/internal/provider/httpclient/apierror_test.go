@@ -126,3 +126,36 @@ func FuzzAPIError(f *testing.F) {
 		}
 	})
 }
+
+// TestContextOverflow reads how providers and servers say that a request does not fit into the
+// model's context, and errors that only look like it.
+func TestContextOverflow(t *testing.T) {
+	for _, test := range []struct {
+		status int
+		body   string
+		want   bool
+	}{
+		{400, `{"error": {"message": "This model's maximum context length is 4096 tokens. However, you requested 4100.", "code": "context_length_exceeded"}}`, true},
+		{400, `{"type": "error", "error": {"type": "invalid_request_error", "message": "prompt is too long: 213463 tokens > 200000 maximum"}}`, true},
+		{400, `{"error": {"code": 400, "message": "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).", "status": "INVALID_ARGUMENT"}}`, true},
+		{400, `{"error": {"code": 400, "message": "the request exceeds the available context size", "type": "exceed_context_size_error", "n_ctx": 4096}}`, true},
+		{400, `{"message": "too many tokens: total number of tokens in the prompt cannot exceed 4096"}`, true},
+		{400, `{"object": "error", "message": "Prompt contains 40000 tokens, too large for model with 32768 maximum context length", "code": 3051}`, true},
+		{413, `{"error": "inputs tokens: the prompt's context length is too large"}`, true},
+		{500, `{"error": "input length exceeds the context window"}`, true},
+		{429, `{"error": {"message": "Request too large: too many tokens per minute", "code": "rate_limit_exceeded"}}`, false},
+		{400, `{"error": {"message": "max_tokens is too large: 100000"}}`, false},
+		{401, `{"error": {"message": "context window"}}`, false},
+		{400, `{"error": {"message": "tools: a name is too long"}}`, false},
+	} {
+		to := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(test.status)
+			_, _ = w.Write([]byte(test.body))
+		})
+		_, err := send(t, to, time.Minute)
+		got, _ := errors.AsType[*provider.Failure](err)
+		if got == nil || got.ContextOverflow != test.want || test.want && got.Retryable {
+			t.Errorf("%d %s: got %+v, want overflow %t", test.status, test.body, got, test.want)
+		}
+	}
+}

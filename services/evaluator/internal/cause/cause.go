@@ -1,0 +1,128 @@
+// Package cause finds what may have cost an agent its score: in its calls and their answers, in the
+// remarks on its turns, in the end of the rollout and in its score. It reads no phrases of people.
+package cause
+
+import (
+	"slices"
+	"strings"
+
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/assemble"
+)
+
+// These are the kinds of causes.
+const (
+	NoToolCalled    = "no_tool_called"
+	CallAsText      = "call_as_text"
+	EmptyAnswer     = "empty_answer"
+	CutOff          = "cut_off"
+	ArgumentsNoJSON = "arguments_no_json"
+	UnknownTool     = "unknown_tool"
+	WrongArguments  = "wrong_arguments"
+	ToolError       = "tool_error"
+	RepeatedTurn    = "repeated_turn"
+	MessageLimit    = "message_limit"
+	ContextOverflow = "context_overflow"
+	ModelFailure    = "model_failure"
+	Minefield       = "minefield"
+)
+
+// finder collects causes by kind and detail.
+type finder struct {
+	causes []*busv1.Cause
+	calls  map[string]*worldv1.ToolCall // of the agent without an answer, by id
+}
+
+// Find returns the causes in a trajectory with its result, by the index at which each happened
+// first. It returns nil for a rollout without a score that ended for another reason than its agent.
+func Find(t *assemble.Trajectory, result *busv1.Result) []*busv1.Cause {
+	f := &finder{calls: make(map[string]*worldv1.ToolCall)}
+	called := false
+	for _, m := range t.Messages[min(t.Starting, len(t.Messages)):] {
+		called = called || m.GetSender() == worldv1.Role_ROLE_AGENT && m.GetRecipient() == worldv1.Role_ROLE_EXECUTION_ENVIRONMENT
+		f.message(m)
+	}
+	for _, remark := range t.Remarks {
+		if remark.Role == worldv1.Role_ROLE_AGENT {
+			f.remark(remark)
+		}
+	}
+	end := int32(len(t.Messages))
+	if !called && result.GetSimilarity() < 1 {
+		f.add(NoToolCalled, end, "")
+	}
+	for _, match := range result.GetMinefields() {
+		if match.GetSimilarity() > 0 {
+			f.add(Minefield, match.GetIndex(), "")
+		}
+	}
+	f.end(t.End, end)
+	slices.SortStableFunc(f.causes, func(a, b *busv1.Cause) int { return int(a.GetIndex() - b.GetIndex()) })
+	return f.causes
+}
+
+// add counts a cause. The tools' errors count by their type.
+func (f *finder) add(kind string, index int32, detail string) {
+	for _, known := range f.causes {
+		if known.GetKind() == kind && (kind != ToolError || known.GetDetail() == detail) {
+			known.Count++
+			known.Index = min(known.GetIndex(), index)
+			return
+		}
+	}
+	f.causes = append(f.causes, &busv1.Cause{Kind: kind, Count: 1, Index: index, Detail: detail})
+}
+
+// message finds causes in the agent's calls and their answers.
+func (f *finder) message(m *worldv1.Message) {
+	if call := m.GetCall(); call != nil && m.GetSender() == worldv1.Role_ROLE_AGENT {
+		f.calls[call.GetId()] = call
+		if call.ArgumentsText != nil && !call.GetArgumentsCut() {
+			f.add(ArgumentsNoJSON, m.GetIndex(), call.GetTool())
+		}
+		return
+	}
+	result := m.GetResult()
+	if result == nil || m.GetRecipient() != worldv1.Role_ROLE_AGENT || result.GetException() == "" {
+		return
+	}
+	call := f.calls[result.GetId()]
+	if call != nil && call.ArgumentsText != nil {
+		return // counted with the call
+	}
+	kind, text, _ := strings.Cut(result.GetException(), ":")
+	switch {
+	case call != nil && kind == "NameError" && strings.Contains(text, "'"+call.GetTool()+"'"):
+		f.add(UnknownTool, m.GetIndex(), call.GetTool())
+	case kind == "TypeError":
+		f.add(WrongArguments, m.GetIndex(), strings.TrimSpace(text))
+	default:
+		f.add(ToolError, m.GetIndex(), kind)
+	}
+}
+
+func (f *finder) remark(r assemble.Remark) {
+	kind := map[agentgwv1.RemarkKind]string{
+		agentgwv1.RemarkKind_REMARK_KIND_EMPTY: EmptyAnswer, agentgwv1.RemarkKind_REMARK_KIND_CUT_OFF: CutOff,
+		agentgwv1.RemarkKind_REMARK_KIND_CALL_AS_TEXT: CallAsText,
+	}[r.Remark.GetKind()]
+	if kind != "" {
+		f.add(kind, r.Index, r.Remark.GetDetail())
+	}
+}
+
+// end finds causes in how the rollout ended.
+func (f *finder) end(end *busv1.End, index int32) {
+	switch {
+	case end.GetFailureClass() == agentgwv1.FailureClass_FAILURE_CLASS_CONTEXT:
+		f.add(ContextOverflow, index, end.GetDetail())
+	case end.GetReason() == busv1.EndReason_END_REASON_REPEATED_TURN:
+		f.add(RepeatedTurn, index, "")
+	case end.GetReason() == busv1.EndReason_END_REASON_MESSAGE_LIMIT:
+		f.add(MessageLimit, index, "")
+	case end.GetReason() == busv1.EndReason_END_REASON_MODEL_FAILURE:
+		f.add(ModelFailure, index, end.GetExceptionType())
+	}
+}

@@ -1,0 +1,99 @@
+package cause_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/testing/protocmp"
+
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/assemble"
+	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/cause"
+)
+
+const (
+	user  = worldv1.Role_ROLE_USER
+	agent = worldv1.Role_ROLE_AGENT
+	env   = worldv1.Role_ROLE_EXECUTION_ENVIRONMENT
+)
+
+func call(id, tool string) *worldv1.Message {
+	return &worldv1.Message{Sender: agent, Recipient: env, Body: &worldv1.Message_Call{Call: &worldv1.ToolCall{Id: &id, Tool: tool}}}
+}
+
+func noJSON(id, arguments string, cut bool) *worldv1.Message {
+	m := call(id, "f")
+	m.GetCall().ArgumentsText, m.GetCall().ArgumentsCut = &arguments, cut
+	return m
+}
+
+func raised(id, exception string) *worldv1.Message {
+	return &worldv1.Message{Sender: env, Recipient: agent, Body: &worldv1.Message_Result{Result: &worldv1.ToolResult{Id: &id, Exception: &exception}}}
+}
+
+func remark(role worldv1.Role, index int32, kind agentgwv1.RemarkKind, detail string) assemble.Remark {
+	return assemble.Remark{Role: role, Index: index, Remark: &agentgwv1.Remark{Kind: kind, Detail: detail}}
+}
+
+func TestFind(t *testing.T) {
+	one := func(kind string, index int32, detail string) *busv1.Cause {
+		return &busv1.Cause{Kind: kind, Count: 1, Index: index, Detail: detail}
+	}
+	for name, test := range map[string]struct {
+		messages []*worldv1.Message // after one of the user
+		remarks  []assemble.Remark
+		end      *busv1.End
+		result   *busv1.Result
+		want     []*busv1.Cause
+	}{
+		"nothing said":      {nil, nil, nil, &busv1.Result{Similarity: 0.5}, []*busv1.Cause{one("no_tool_called", 1, "")}},
+		"no call was right": {nil, nil, nil, &busv1.Result{Similarity: 1}, nil},
+		"a good call":       {[]*worldv1.Message{call("a", "f")}, nil, nil, &busv1.Result{}, nil},
+		"errors": {
+			[]*worldv1.Message{
+				call("a", "fly"), raised("a", "NameError: name 'fly' is not defined"), call("b", "f"), raised("b", "TypeError: missing a required argument: 'x'"),
+				call("c", "f"), raised("c", "ValueError: no"), call("d", "f"), raised("d", "ValueError: not that"), call("e", "f"), raised("e", "NameError: name 'x' is not defined"),
+			}, nil, nil, &busv1.Result{}, []*busv1.Cause{
+				one("unknown_tool", 2, "fly"), one("wrong_arguments", 4, "missing a required argument: 'x'"),
+				{Kind: "tool_error", Count: 2, Index: 6, Detail: "ValueError"}, one("tool_error", 10, "NameError"),
+			},
+		},
+		"no JSON": {
+			[]*worldv1.Message{noJSON("a", "{", false), raised("a", "TypeError: x"), noJSON("b", "{", true), raised("b", "ValueError: cut")},
+			[]assemble.Remark{remark(agent, 3, agentgwv1.RemarkKind_REMARK_KIND_CUT_OFF, "f")}, nil, &busv1.Result{},
+			[]*busv1.Cause{one("arguments_no_json", 1, "f"), one("cut_off", 3, "f")},
+		},
+		"remarks": {
+			[]*worldv1.Message{call("a", "f")}, []assemble.Remark{
+				remark(agent, 1, agentgwv1.RemarkKind_REMARK_KIND_EMPTY, "blocked"), remark(user, 2, agentgwv1.RemarkKind_REMARK_KIND_EMPTY, ""),
+				remark(agent, 3, agentgwv1.RemarkKind_REMARK_KIND_CALL_AS_TEXT, "f"), remark(agent, 5, agentgwv1.RemarkKind_REMARK_KIND_CALL_AS_TEXT, "g"),
+			}, nil, &busv1.Result{}, []*busv1.Cause{one("empty_answer", 1, "blocked"), {Kind: "call_as_text", Count: 2, Index: 3, Detail: "f"}},
+		},
+		"minefield": {
+			[]*worldv1.Message{call("a", "f")}, nil, nil, &busv1.Result{Minefields: []*busv1.Match{{Index: 1, Similarity: 1}, {Index: 1}}},
+			[]*busv1.Cause{one("minefield", 1, "")},
+		},
+		"context": {
+			[]*worldv1.Message{call("a", "f")}, nil, &busv1.End{Reason: busv1.EndReason_END_REASON_MODEL_FAILURE, FailureClass: agentgwv1.FailureClass_FAILURE_CLASS_CONTEXT, Detail: "too long"},
+			&busv1.Result{}, []*busv1.Cause{one("context_overflow", 2, "too long")},
+		},
+		"repeated": {
+			[]*worldv1.Message{call("a", "f")}, nil, &busv1.End{Reason: busv1.EndReason_END_REASON_REPEATED_TURN}, &busv1.Result{},
+			[]*busv1.Cause{one("repeated_turn", 2, "")},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			trajectory := &assemble.Trajectory{
+				Messages: append([]*worldv1.Message{{Sender: user, Recipient: agent}}, test.messages...), Starting: 1, Remarks: test.remarks, End: test.end,
+			}
+			for i, m := range trajectory.Messages {
+				m.Index = int32(i)
+			}
+			if diff := cmp.Diff(test.want, cause.Find(trajectory, test.result), protocmp.Transform()); diff != "" {
+				t.Errorf("causes (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
