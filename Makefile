@@ -95,6 +95,10 @@ VECTORS ?= ../shared/vectors
 conform: ## Compare the services with the recordings of the original program in VECTORS (default ../shared/vectors)
 	go run ./original/cmd/conformance $(VECTORS)
 
+.PHONY: cases
+cases: $(VENV)/ready ## Run the programs of ../shared/cases, one fault each, against this program
+	go test $(TEST_FLAGS) -run '^TestCases$$' -v ./e2e
+
 # Every kind of difference is in docs/differences.md.
 PROGRAMS ?= 25000
 .PHONY: differ
