@@ -14,6 +14,7 @@ import (
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/runs/runfile"
 )
 
 // Report is the explanation of one rollout.
@@ -24,6 +25,8 @@ type Report struct {
 	Recorded *float64
 	// Failure is the type of the exception that ended the rollout, if any.
 	Failure string
+	// Causes are what the run recorded that may have cost the score.
+	Causes []runfile.Cause
 	// Evaluation is the evaluation behind the explanation.
 	Evaluation *evaluationv1.Evaluation
 	// Messages are all messages; message i has index i.
@@ -66,7 +69,7 @@ func (r *Report) Names() []string {
 	return names
 }
 
-// MarshalJSON writes name, recorded similarity, failure and, as explanation, the JSON form of
+// MarshalJSON writes name, recorded similarity, failure, causes and, as explanation, the JSON form of
 // toolsandbox.evaluator.v1.ExplainTrajectoryResponse with the names that the fields have in the
 // proto file.
 func (r *Report) MarshalJSON() ([]byte, error) {
@@ -82,6 +85,7 @@ func (r *Report) MarshalJSON() ([]byte, error) {
 		Name        string          `json:"name"`
 		Recorded    *float64        `json:"recorded_similarity"`
 		Failure     string          `json:"failure,omitempty"`
+		Causes      []runfile.Cause `json:"causes,omitempty"`
 		Explanation json.RawMessage `json:"explanation"`
-	}{r.Name, r.Recorded, r.Failure, compact.Bytes()})
+	}{r.Name, r.Recorded, r.Failure, r.Causes, compact.Bytes()})
 }

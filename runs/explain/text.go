@@ -14,10 +14,14 @@ import (
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
 	"github.com/toolsandbox/toolsandbox/runs/output"
+	"github.com/toolsandbox/toolsandbox/runs/runfile"
 )
 
 // firstUserMessage is the reference to the first user message instead of a node.
 const firstUserMessage = -1
+
+// minefieldCause is the kind of cause that explains a score of 0 alone.
+const minefieldCause = "minefield"
 
 // longestExcerpt is the number of characters of a message in its heading.
 const longestExcerpt = 90
@@ -41,6 +45,7 @@ func (r *Report) WriteText(w io.Writer) error {
 	case *r.Recorded != result.GetSimilarity():
 		p.line("The run recorded %s; the milestones have changed since. See toolsandbox score.", number(*r.Recorded))
 	}
+	p.causes()
 	if graded {
 		p.grade(result.GetCallGrade(), r.Evaluation.GetFunctionCalling())
 	}
@@ -48,6 +53,28 @@ func (r *Report) WriteText(w io.Writer) error {
 	p.graph("minefield", r.Evaluation.GetMinefields(), r.Explanation.GetMinefields())
 	_, err := io.WriteString(w, p.text.String())
 	return err
+}
+
+// causes prints what the run recorded that may have cost the score, minefields first.
+func (p *printer) causes() {
+	causes := slices.Clone(p.report.Causes)
+	isMinefield := func(c runfile.Cause) bool { return c.Kind == minefieldCause }
+	if at := slices.IndexFunc(causes, isMinefield); at > 0 {
+		causes = slices.Concat(causes[at:at+1], causes[:at], causes[at+1:])
+	}
+	for _, cause := range causes {
+		times, detail, at := "", "", "at the end"
+		if cause.Count > 1 {
+			times = fmt.Sprintf(" %d times, first", cause.Count)
+		}
+		if cause.Detail != "" {
+			detail = " (" + output.Line(cause.Detail) + ")"
+		}
+		if cause.Index < len(p.report.Messages) {
+			at = fmt.Sprintf("at message %d", cause.Index)
+		}
+		p.line("cause: %s%s %s%s", strings.ReplaceAll(cause.Kind, "_", " "), times, at, detail)
+	}
 }
 
 // printer collects the lines of one report.

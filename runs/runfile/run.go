@@ -141,6 +141,16 @@ func (r *Run) NotPlayed() int {
 	return r.Totals.Rollouts - r.Totals.Done
 }
 
+// Causes returns the causes of a rollout by its name.
+func (r *Run) Causes(name string) []Cause {
+	for _, rollout := range r.Rollouts {
+		if rollout.Name == name {
+			return rollout.Causes
+		}
+	}
+	return nil
+}
+
 // Digests returns the digest of each rollout's execution_context.json, by the rollout's name.
 func (r *Run) Digests() map[string]string {
 	digests := make(map[string]string, len(r.Rollouts))

@@ -67,6 +67,9 @@ func (o *explainOptions) run(ctx context.Context, dir, name string, stdout, stde
 		return withAdvice(dir, err)
 	}
 	explained := &explain.Report{Name: entry.Name, Evaluation: scenario.GetEvaluation(), Messages: trajectory.Messages}
+	if o.scorer.run != nil {
+		explained.Causes = o.scorer.run.Causes(entry.Name)
+	}
 	if recorded, scored := entry.Similarity.Number(); scored {
 		explained.Recorded = &recorded
 	}
