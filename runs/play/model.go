@@ -1,6 +1,7 @@
 package play
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -16,32 +17,46 @@ const (
 	minModelTimeout, maxModelTimeout = time.Second, time.Hour
 )
 
+// defaultUserTokens is the longest answer of a simulated user unless the run says otherwise, its
+// model reasons, or the run is compatible: a user that does not stop costs a rollout its time.
+const defaultUserTokens = 2048
+
 // modelOptions are the flags of model players. The provider decides what is not set.
 type modelOptions struct {
 	baseURL, userBaseURL string
-	temperature          optional[float64]
-	maxTokens            optional[int32]
-	effort, userEffort   string
-	budget, userBudget   optional[int32]
+	agent, user          answerOptions
 	timeout              optional[time.Duration]
+}
+
+// answerOptions are the flags about the answers of one role's model.
+type answerOptions struct {
+	role, prefix string // of the role's flag and of the others
+	temperature  optional[float64]
+	maxTokens    optional[int32]
+	effort       string
+	budget       optional[int32]
 }
 
 func (o *modelOptions) register(flags *pflag.FlagSet) {
 	flags.StringVar(&o.baseURL, "base-url", "", "`address` of the model server, e.g. http://localhost:8000/v1 (default: the provider's)")
 	flags.StringVar(&o.userBaseURL, "user-base-url", "", "address of the model server for --user only")
-	tokens := optionalInt[int32](32)
-	o.temperature, o.maxTokens, o.budget, o.userBudget, o.timeout = optionalFloat(), tokens, tokens, tokens, optionalDuration()
-	flags.Var(&o.temperature, "temperature", "sampling temperature of --agent, 0 to 2 (default: the provider's)")
-	flags.Var(&o.maxTokens, "max-tokens", "longest answer of --agent in `tokens` (default: the provider's)")
-	flags.StringVar(&o.effort, "reasoning-effort", "", "reasoning `effort` of --agent, e.g. low, medium or high (default: the provider's)")
-	flags.Var(&o.budget, "thinking-budget", "thinking `tokens` of --agent, for providers that take them (default: the provider's)")
-	flags.StringVar(&o.userEffort, "user-reasoning-effort", "", "reasoning effort of --user")
-	flags.Var(&o.userBudget, "user-thinking-budget", "thinking tokens of --user")
+	o.agent.role, o.user.role, o.user.prefix = "--agent", "--user", "user-"
+	o.agent.register(flags, "the provider's")
+	o.user.register(flags, fmt.Sprintf("%d, the provider's for a model that reasons and with --compat", defaultUserTokens))
+	o.timeout = optionalDuration()
 	flags.Var(&o.timeout, "model-timeout", "longest time for one answer of a model, 1s to 1h (default: 100s)")
 }
 
+func (o *answerOptions) register(flags *pflag.FlagSet, tokens string) {
+	o.temperature, o.maxTokens, o.budget = optionalFloat(), optionalInt[int32](32), optionalInt[int32](32)
+	flags.Var(&o.temperature, o.prefix+"temperature", "sampling temperature of "+o.role+", 0 to 2 (default: the provider's)")
+	flags.Var(&o.maxTokens, o.prefix+"max-tokens", "longest answer of "+o.role+" in `tokens` (default: "+tokens+")")
+	flags.StringVar(&o.effort, o.prefix+"reasoning-effort", "", "reasoning `effort` of "+o.role+", e.g. low, medium or high (default: the provider's)")
+	flags.Var(&o.budget, o.prefix+"thinking-budget", "thinking `tokens` of "+o.role+", for providers that take them (default: the provider's)")
+}
+
 // apply applies the flags to their players. The error is a mistake on the command line.
-func (o *modelOptions) apply(agent, user *agentgwv1.Player) error {
+func (o *modelOptions) apply(agent, user *agentgwv1.Player, compat bool) error {
 	if o.baseURL != "" {
 		if agent.GetModel() == nil && user.GetModel() == nil {
 			return process.UsageErrorf("--base-url: given, but neither --agent nor --user is a model")
@@ -63,20 +78,14 @@ func (o *modelOptions) apply(agent, user *agentgwv1.Player) error {
 	if err := o.limit(agent, user); err != nil {
 		return err
 	}
-	if err := o.sample(agent); err != nil {
+	if err := o.agent.apply(agent); err != nil {
 		return err
 	}
-	if n := o.budget.or(1); n < 1 {
-		return process.UsageErrorf("--thinking-budget: %d given, expected 1 or more tokens", n)
+	if err := o.user.apply(user); err != nil {
+		return err
 	}
-	if n := o.userBudget.or(1); n < 1 {
-		return process.UsageErrorf("--user-thinking-budget: %d given, expected 1 or more tokens", n)
-	}
-	if err := player.SetReasoning(agent, "", o.effort, o.budget.or(0)); err != nil {
-		return process.UsageErrorf("%w", err)
-	}
-	if err := player.SetReasoning(user, "user-", o.userEffort, o.userBudget.or(0)); err != nil {
-		return process.UsageErrorf("%w", err)
+	if model := user.GetModel(); model != nil && model.GetMaxTokens() == 0 && !compat && !player.Reasons(user) {
+		model.MaxTokens = defaultUserTokens
 	}
 	return nil
 }
@@ -103,24 +112,29 @@ func (o *modelOptions) limit(players ...*agentgwv1.Player) error {
 	return nil
 }
 
-// sample sets the sampling of the agent's answers.
-func (o *modelOptions) sample(agent *agentgwv1.Player) error {
+// apply sets how a player's model answers.
+func (o *answerOptions) apply(p *agentgwv1.Player) error {
 	temperature, tokens := o.temperature.value, o.maxTokens.value
 	if temperature != nil && !(*temperature >= 0 && *temperature <= 2) { // NaN is neither
-		return process.UsageErrorf("--temperature: %v given, expected 0 to 2", *temperature)
+		return process.UsageErrorf("--%stemperature: %v given, expected 0 to 2", o.prefix, *temperature)
 	}
 	if tokens != nil && *tokens < 1 {
-		return process.UsageErrorf("--max-tokens: %d given, expected 1 or more", *tokens)
+		return process.UsageErrorf("--%smax-tokens: %d given, expected 1 or more", o.prefix, *tokens)
 	}
-	model := agent.GetModel()
+	model := p.GetModel()
 	switch {
-	case temperature == nil && tokens == nil:
-		return nil
 	case model == nil && temperature != nil:
-		return process.UsageErrorf("--temperature: given, but --agent is not a model")
-	case model == nil:
-		return process.UsageErrorf("--max-tokens: given, but --agent is not a model")
+		return process.UsageErrorf("--%stemperature: given, but %s is not a model", o.prefix, o.role)
+	case model == nil && tokens != nil:
+		return process.UsageErrorf("--%smax-tokens: given, but %s is not a model", o.prefix, o.role)
+	case model != nil:
+		model.Temperature, model.MaxTokens = temperature, o.maxTokens.or(0)
 	}
-	model.Temperature, model.MaxTokens = temperature, o.maxTokens.or(0)
+	if n := o.budget.or(1); n < 1 {
+		return process.UsageErrorf("--%sthinking-budget: %d given, expected 1 or more tokens", o.prefix, n)
+	}
+	if err := player.SetReasoning(p, o.prefix, o.effort, o.budget.or(0)); err != nil {
+		return process.UsageErrorf("%w", err)
+	}
 	return nil
 }

@@ -16,7 +16,7 @@ import (
 func resultFlags() []string {
 	return []string{
 		"agent", "user", "scenarios", "variants", "split", "test-mode", "pack", "builtin", "preferred-tool-backend", "trials", "seed", "compat", "services", "replay",
-		"base-url", "user-base-url", "temperature", "max-tokens", "model-timeout", "reasoning-effort", "user-reasoning-effort", "thinking-budget",
+		"base-url", "user-base-url", "temperature", "max-tokens", "user-temperature", "user-max-tokens", "model-timeout", "reasoning-effort", "user-reasoning-effort", "thinking-budget",
 		"user-thinking-budget", "max-rollout-bytes", "repeat-limit",
 	}
 }

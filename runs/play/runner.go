@@ -186,7 +186,7 @@ func (o *Options) specify(ctx context.Context, stderr io.Writer, args []string) 
 	if err != nil {
 		return sweep.Spec{}, process.UsageErrorf("--user: %w", err)
 	}
-	if err := o.models.apply(agent, user); err != nil {
+	if err := o.models.apply(agent, user, o.compat); err != nil {
 		return sweep.Spec{}, err
 	}
 	for _, s := range []flaggedPlayer{{"--agent", agent}, {"--user", user}} {

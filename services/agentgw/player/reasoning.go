@@ -47,14 +47,20 @@ func SetReasoning(p *agentgwv1.Player, prefix, effort string, budget int32) erro
 	case budget < 0 || budget > maxBudget:
 		return fmt.Errorf("%s: %d given, expected 1 to %d tokens", budgetFlag, budget, maxBudget)
 	case model.Temperature != nil && effort != effortNone && !accepted.Temperature:
-		return fmt.Errorf("--temperature: given together with reasoning, which %q refuses", p.GetName())
+		return fmt.Errorf("--"+prefix+"temperature: given together with reasoning, which %q refuses", p.GetName())
 	case budget != 0 && budget < accepted.MinBudget:
 		return fmt.Errorf("%s: %d given, expected at least %d tokens", budgetFlag, budget, accepted.MinBudget)
 	case budget != 0 && accepted.BudgetInAnswer && model.GetMaxTokens() != 0 && model.GetMaxTokens() <= budget:
-		return fmt.Errorf("--max-tokens: %d given, expected more than the %d tokens of %s, which are a part of them", model.GetMaxTokens(), budget, budgetFlag)
+		return fmt.Errorf("--"+prefix+"max-tokens: %d given, expected more than the %d tokens of %s, which are a part of them", model.GetMaxTokens(), budget, budgetFlag)
 	}
 	model.ReasoningEffort, model.ThinkingBudget = effort, budget
 	return nil
+}
+
+// Reasons reports whether a model is known to reason with its settings. Call it after SetReasoning.
+func Reasons(p *agentgwv1.Player) bool {
+	spec, ok := providers.Named(providers.All(nil), p.GetModel().GetProvider())
+	return ok && spec.Reasoning.Reasons(p.GetModel())
 }
 
 func hintIf(there bool, hint string) string {
