@@ -69,7 +69,8 @@ func (r *Report) Names() []string {
 	return names
 }
 
-// MarshalJSON writes name, recorded similarity, failure, causes and, as explanation, the JSON form of
+// MarshalJSON writes name, recorded similarity, failure, causes and, as explanation, the JSON form
+// of
 // toolsandbox.evaluator.v1.ExplainTrajectoryResponse with the names that the fields have in the
 // proto file.
 func (r *Report) MarshalJSON() ([]byte, error) {
