@@ -70,8 +70,7 @@ func (r *Report) Names() []string {
 }
 
 // MarshalJSON writes name, recorded similarity, failure, causes and, as explanation, the JSON form
-// of
-// toolsandbox.evaluator.v1.ExplainTrajectoryResponse with the names that the fields have in the
+// of toolsandbox.evaluator.v1.ExplainTrajectoryResponse with the names that the fields have in the
 // proto file.
 func (r *Report) MarshalJSON() ([]byte, error) {
 	raw, err := protojson.MarshalOptions{UseProtoNames: true, EmitDefaultValues: true}.Marshal(r.Explanation)

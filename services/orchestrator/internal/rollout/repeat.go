@@ -3,8 +3,6 @@ package rollout
 import (
 	"slices"
 
-	"google.golang.org/protobuf/proto"
-
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
@@ -38,22 +36,23 @@ func (r *repetition) add(turn *busv1.Turn) {
 	}
 }
 
-// sameContent compares what two messages say, and to whom.
+// sameContent compares what two messages say, and to whom, without what identifies them.
 func sameContent(a, b *worldv1.Message) bool {
-	return a.GetRecipient() == b.GetRecipient() && proto.Equal(content(a), content(b))
-}
-
-// content returns a message's body without what identifies it.
-func content(m *worldv1.Message) *worldv1.Message {
-	switch body := m.GetBody().(type) {
+	if a.GetRecipient() != b.GetRecipient() {
+		return false
+	}
+	switch body := a.GetBody().(type) {
 	case *worldv1.Message_Call:
-		call := &worldv1.ToolCall{Tool: body.Call.GetTool(), ArgumentsJson: body.Call.GetArgumentsJson(), ArgumentsText: body.Call.ArgumentsText}
-		return &worldv1.Message{Body: &worldv1.Message_Call{Call: call}}
+		call, other := body.Call, b.GetCall()
+		return other != nil && call.GetTool() == other.GetTool() && call.GetArgumentsJson() == other.GetArgumentsJson() &&
+			call.GetArgumentsText() == other.GetArgumentsText()
 	case *worldv1.Message_Result:
-		return &worldv1.Message{Body: &worldv1.Message_Result{Result: &worldv1.ToolResult{Text: body.Result.Text, Exception: body.Result.Exception}}}
+		result, other := body.Result, b.GetResult()
+		return other != nil && result.GetText() == other.GetText() && result.GetException() == other.GetException()
 	case *worldv1.Message_Code:
-		return &worldv1.Message{Body: &worldv1.Message_Code{Code: &worldv1.Code{Source: body.Code.GetSource()}}}
+		return b.GetCode() != nil && body.Code.GetSource() == b.GetCode().GetSource()
 	default:
-		return &worldv1.Message{Body: m.GetBody()}
+		_, isText := b.GetBody().(*worldv1.Message_Text)
+		return isText && a.GetText() == b.GetText()
 	}
 }
