@@ -13,7 +13,7 @@ import (
 
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
-	"github.com/toolsandbox/toolsandbox/runs/runfile"
+	"github.com/toolsandbox/toolsandbox/runs/results"
 	"github.com/toolsandbox/toolsandbox/runs/sweep"
 	"github.com/toolsandbox/toolsandbox/runs/terminal"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/player"
@@ -93,7 +93,7 @@ func (d *directory) writePlayerAddresses(addresses map[string]string) error {
 	if err != nil {
 		return fmt.Errorf("write %s: %w", d.playerAddressFile(), err)
 	}
-	return runfile.WriteFile(d.playerAddressFile(), raw)
+	return results.WriteFile(d.playerAddressFile(), raw)
 }
 
 func (p terminalPlayers) close() error {
