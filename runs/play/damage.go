@@ -3,7 +3,6 @@ package play
 import (
 	"fmt"
 	"io"
-	"path/filepath"
 
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	"github.com/toolsandbox/toolsandbox/runs/results"
@@ -47,7 +46,7 @@ func (d *directory) written(spec sweep.Spec, sweepID string) []results.Outcome {
 	var written []results.Outcome
 	for n := range len(spec.Scenarios) * spec.Trials {
 		name := rolloutName(spec.Scenarios[n/spec.Trials].GetSetup().GetName(), n%spec.Trials, spec.Trials)
-		if exists(filepath.Join(d.path, results.TrajectoriesDirectory, name)) {
+		if exists(d.trajectory(name)) {
 			written = append(written, results.Outcome{Name: name, ID: fmt.Sprintf("%s.%d", sweepID, n), Scored: true})
 		}
 	}

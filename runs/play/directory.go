@@ -9,8 +9,18 @@ import (
 	"github.com/toolsandbox/toolsandbox/runs/results"
 )
 
-// stateDirectory holds a run's state for resuming, below its output directory.
-const stateDirectory = ".toolsandbox"
+// These are the names of the files of a run that package results does not know.
+const (
+	// stateDirectory holds a run's state for resuming, below its output directory.
+	stateDirectory = ".toolsandbox"
+	// recordingDirectory holds the recording of a run, below stateDirectory: the specification, and
+	// a file per rollout, named after its number in the plan. All are length-prefixed messages.
+	recordingDirectory = "recording"
+	// specificationFile holds a SweepSpec without scenarios, then the scenarios.
+	specificationFile = "specification"
+	// playerAddressFile holds the addresses of the people at the terminal, by role.
+	playerAddressFile = "terminal.json"
+)
 
 // directory is the output directory of a run.
 type directory struct{ path string }
@@ -52,6 +62,17 @@ func (d *directory) data() string { return filepath.Join(d.path, stateDirectory)
 
 // runFile identifies the run.
 func (d *directory) runFile() string { return filepath.Join(d.path, results.RunFile) }
+
+// recordings returns the directory of the run's recording.
+func (d *directory) recordings() string { return filepath.Join(d.data(), recordingDirectory) }
+
+// playerAddressFile returns the file of the addresses of people.
+func (d *directory) playerAddressFile() string { return filepath.Join(d.data(), playerAddressFile) }
+
+// trajectory returns the directory of a rollout.
+func (d *directory) trajectory(name string) string {
+	return filepath.Join(d.path, results.TrajectoriesDirectory, name)
+}
 
 func exists(path string) bool {
 	_, err := os.Stat(path)

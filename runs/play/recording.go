@@ -22,15 +22,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/runs/sweep"
 )
 
-const (
-	// recordingDirectory holds the recording of a run, below stateDirectory: the specification, and
-	// a file per rollout, named after its number in the plan. All are length-prefixed messages.
-	recordingDirectory = "recording"
-	// specificationFile holds a SweepSpec without scenarios, then the scenarios.
-	specificationFile = "specification"
-	// maxRecorded is the largest message of a file.
-	maxRecorded = 64 << 20
-)
+// maxRecorded is the largest message of a file of a recording.
+const maxRecorded = 64 << 20
 
 // recording is the recording of a run. It implements sweep.Recording and keeps no file open.
 type recording struct {
@@ -38,11 +31,6 @@ type recording struct {
 	digest string
 	// hasExternalInput is set if there is external input: only then rollouts have files.
 	hasExternalInput bool
-}
-
-// recordings returns the directory of a run's recordings.
-func (d *directory) recordings() string {
-	return filepath.Join(d.path, stateDirectory, recordingDirectory)
 }
 
 // specify stores the specification and returns its digest.

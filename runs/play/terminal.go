@@ -8,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
@@ -65,11 +64,6 @@ func servePlayers(ctx context.Context, in io.Reader, out io.Writer, spec sweep.S
 		return nil, errors.Join(err, seated.close())
 	}
 	return seated, nil
-}
-
-// playerAddressFile holds the addresses of the people at the terminal, by role.
-func (d *directory) playerAddressFile() string {
-	return filepath.Join(d.path, stateDirectory, "terminal.json")
 }
 
 // playerAddresses returns the addresses of the run's earlier people; empty if there were none.
