@@ -11,7 +11,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/e2e/internal/cluster"
 	"github.com/toolsandbox/toolsandbox/e2e/internal/compare"
-	"github.com/toolsandbox/toolsandbox/runs/runfile"
+	"github.com/toolsandbox/toolsandbox/runs/results"
 )
 
 // toolsandbox runs the command line and returns its standard output.
@@ -96,7 +96,7 @@ func TestLongKilledServices(t *testing.T) {
 		t.Fatalf("services killed: got %d, want %d", killed, len(victims))
 	}
 	equalRuns(t, baseline, disturbed)
-	summary, err := runfile.ReadSummary(disturbed)
+	summary, err := results.ReadSummary(disturbed)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/toolsandbox/toolsandbox/internal/testkit/vectortest"
-	"github.com/toolsandbox/toolsandbox/runs/runfile"
+	"github.com/toolsandbox/toolsandbox/runs/results"
 )
 
 // TestLongImport imports all scenarios of the original. Recorded trajectories of the pack's
@@ -27,7 +27,7 @@ func TestLongImport(t *testing.T) {
 		t.Fatal(err)
 	}
 	toolsandbox(t, "run", "--pack", pack, "--variants", "all", "--agent", "unhelpful", "--user", "scripted:"+turns, "--out", out)
-	summary, err := runfile.ReadSummary(out)
+	summary, err := results.ReadSummary(out)
 	if err != nil {
 		t.Fatal(err)
 	}

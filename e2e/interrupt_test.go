@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/toolsandbox/toolsandbox/runs/runfile"
+	"github.com/toolsandbox/toolsandbox/runs/results"
 )
 
 // interruptTimeout is the maximum time to the end of an interrupted run on a busy machine.
@@ -32,7 +32,7 @@ func TestLongInterruptAndResume(t *testing.T) {
 			if signal == os.Interrupt {
 				checkInterrupted(t, stopped, broken)
 			}
-			first, err := runfile.ReadRun(broken)
+			first, err := results.ReadRun(broken)
 			if err != nil || (first.Ended == nil) != (signal == os.Kill) {
 				t.Fatalf("run: got %+v and %v, want an end unless it was killed", first, err)
 			}
@@ -45,13 +45,13 @@ func TestLongInterruptAndResume(t *testing.T) {
 
 // checkResumed checks the record of a run that was resumed once: it equals that of an uninterrupted
 // run, except for times and paths.
-func checkResumed(t *testing.T, baseline, broken string, first *runfile.Run) {
+func checkResumed(t *testing.T, baseline, broken string, first *results.Run) {
 	t.Helper()
-	want, err := runfile.ReadRun(baseline)
+	want, err := results.ReadRun(baseline)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := runfile.ReadRun(broken)
+	got, err := results.ReadRun(broken)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,11 +118,11 @@ func checkInterrupted(t *testing.T, stopped interruptedRun, out string) {
 	if match == nil {
 		t.Fatalf("stderr: got %q, want a match of %s", stopped.stderr, want)
 	}
-	summary, err := runfile.ReadSummary(out)
+	summary, err := results.ReadSummary(out)
 	if err != nil {
 		t.Fatal(err)
 	}
-	directories, err := os.ReadDir(filepath.Join(out, runfile.TrajectoriesDirectory))
+	directories, err := os.ReadDir(filepath.Join(out, results.TrajectoriesDirectory))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/toolsandbox/toolsandbox/e2e/internal/cluster"
-	"github.com/toolsandbox/toolsandbox/runs/runfile"
+	"github.com/toolsandbox/toolsandbox/runs/results"
 )
 
 // examplePacks are the directories of the packs that authors may copy.
@@ -27,7 +27,7 @@ func TestLongExamplePacks(t *testing.T) {
 			}
 			out := filepath.Join(t.TempDir(), "out")
 			toolsandbox(t, "run", "--agent", "oracle", "--variants", "all", "--pack", pack, "--out", out)
-			summary, err := runfile.ReadSummary(out)
+			summary, err := results.ReadSummary(out)
 			if err != nil {
 				t.Fatal(err)
 			}

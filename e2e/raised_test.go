@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/toolsandbox/toolsandbox/internal/testkit/porttest"
-	"github.com/toolsandbox/toolsandbox/runs/runfile"
+	"github.com/toolsandbox/toolsandbox/original/resultfile"
 	"github.com/toolsandbox/toolsandbox/sdk/go/agent"
 )
 
@@ -64,7 +64,7 @@ func TestAgentRaises(t *testing.T) {
 	}
 }
 
-func scored(t *testing.T, out string) (read runfile.Summary) {
+func scored(t *testing.T, out string) (read resultfile.Summary) {
 	t.Helper()
 	raw, err := os.ReadFile(filepath.Join(out, "result_summary.json"))
 	if err == nil {

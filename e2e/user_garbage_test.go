@@ -10,7 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/toolsandbox/toolsandbox/runs/runfile"
+	"github.com/toolsandbox/toolsandbox/original/resultfile"
+	"github.com/toolsandbox/toolsandbox/runs/results"
 )
 
 // invalidOutputs returns outputs that violate each model's format.
@@ -24,13 +25,13 @@ func invalidOutputs() map[string][]string {
 }
 
 // entry returns the summary's entry of a run's only rollout.
-func entry(t *testing.T, out string) runfile.ScenarioResult {
+func entry(t *testing.T, out string) resultfile.ScenarioResult {
 	t.Helper()
-	summary, err := runfile.ReadSummary(out)
+	summary, err := results.ReadSummary(out)
 	if err != nil || len(summary.Scenarios) != 1 {
 		t.Fatalf("summary: got %+v and %v, want one rollout", summary, err)
 	}
-	if run, err := runfile.ReadRun(out); err != nil || run.Totals.UserFlagCounts == nil {
+	if run, err := results.ReadRun(out); err != nil || run.Totals.UserFlagCounts == nil {
 		t.Fatalf("run: got %+v and %v, want how often its user was flagged", run, err)
 	}
 	return summary.Scenarios[0]

@@ -14,7 +14,7 @@ import (
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
-	"github.com/toolsandbox/toolsandbox/runs/runfile"
+	"github.com/toolsandbox/toolsandbox/runs/results"
 )
 
 // Report is the explanation of one rollout.
@@ -26,7 +26,7 @@ type Report struct {
 	// Failure is the type of the exception that ended the rollout, if any.
 	Failure string
 	// Causes are what the run recorded that may have cost the score.
-	Causes []runfile.Cause
+	Causes []results.Cause
 	// Evaluation is the evaluation behind the explanation.
 	Evaluation *evaluationv1.Evaluation
 	// Messages are all messages; message i has index i.
@@ -85,7 +85,7 @@ func (r *Report) MarshalJSON() ([]byte, error) {
 		Name        string          `json:"name"`
 		Recorded    *float64        `json:"recorded_similarity"`
 		Failure     string          `json:"failure,omitempty"`
-		Causes      []runfile.Cause `json:"causes,omitempty"`
+		Causes      []results.Cause `json:"causes,omitempty"`
 		Explanation json.RawMessage `json:"explanation"`
 	}{r.Name, r.Recorded, r.Failure, r.Causes, compact.Bytes()})
 }

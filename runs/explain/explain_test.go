@@ -18,7 +18,7 @@ import (
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/runs/output"
-	"github.com/toolsandbox/toolsandbox/runs/runfile"
+	"github.com/toolsandbox/toolsandbox/runs/results"
 )
 
 const (
@@ -290,7 +290,7 @@ func TestGuardedMinefield(t *testing.T) {
 
 func TestCauses(t *testing.T) {
 	r := sampleReport()
-	r.Causes = []runfile.Cause{{Kind: "tool_error", Count: 2, Index: 1, Detail: "ValueError\n"}, {Kind: "minefield", Count: 1, Index: 0}, {Kind: "message_limit", Count: 1, Index: len(r.Messages)}}
+	r.Causes = []results.Cause{{Kind: "tool_error", Count: 2, Index: 1, Detail: "ValueError\n"}, {Kind: "minefield", Count: 1, Index: 0}, {Kind: "message_limit", Count: 1, Index: len(r.Messages)}}
 	want := "cause: minefield at message 0\ncause: tool error 2 times, first at message 1 (ValueError)\ncause: message limit at the end\n"
 	if got := writeReport(t, r); !strings.Contains(got, want) {
 		t.Errorf("got\n%s\nwant in it\n%s", got, want)

@@ -14,7 +14,7 @@ import (
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
 	"github.com/toolsandbox/toolsandbox/runs/output"
-	"github.com/toolsandbox/toolsandbox/runs/runfile"
+	"github.com/toolsandbox/toolsandbox/runs/results"
 )
 
 // firstUserMessage is the reference to the first user message instead of a node.
@@ -58,7 +58,7 @@ func (r *Report) WriteText(w io.Writer) error {
 // causes prints what the run recorded that may have cost the score, minefields first.
 func (p *printer) causes() {
 	causes := slices.Clone(p.report.Causes)
-	isMinefield := func(c runfile.Cause) bool { return c.Kind == minefieldCause }
+	isMinefield := func(c results.Cause) bool { return c.Kind == minefieldCause }
 	if at := slices.IndexFunc(causes, isMinefield); at > 0 {
 		causes = slices.Concat(causes[at:at+1], causes[:at], causes[at+1:])
 	}

@@ -19,11 +19,12 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/euroeval"
 	"github.com/toolsandbox/toolsandbox/internal/measure"
 	"github.com/toolsandbox/toolsandbox/internal/telemetry"
+	"github.com/toolsandbox/toolsandbox/original/resultfile"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	"github.com/toolsandbox/toolsandbox/runs/report"
-	"github.com/toolsandbox/toolsandbox/runs/runfile"
+	"github.com/toolsandbox/toolsandbox/runs/results"
 	"github.com/toolsandbox/toolsandbox/runs/sweep"
 	"github.com/toolsandbox/toolsandbox/runs/terminal"
 )
@@ -38,7 +39,7 @@ const (
 // finished is a rollout with written files.
 type finished struct {
 	number  int // in the plan
-	rollout runfile.Rollout
+	rollout results.Rollout
 }
 
 // collector fetches each finished rollout's trajectory and writes its files.
@@ -47,11 +48,11 @@ type collector struct {
 	served    bool // some scenario has tool servers
 	scenarios map[string]*scenariov1.Scenario
 	directory *directory
-	record    *runfile.Run
-	earlier   map[string]runfile.Outcome // of a resumed run, by id
+	record    *results.Run
+	earlier   map[string]results.Outcome // of a resumed run, by id
 	telemetry *telemetry.Telemetry
 	draws     euroeval.Settings
-	euroeval  *runfile.EuroEval // nil until finish, and if no record was played
+	euroeval  *results.EuroEval // nil until finish, and if no record was played
 
 	ctx      context.Context
 	stop     context.CancelFunc // stops fetching
@@ -69,14 +70,14 @@ type collector struct {
 // newCollector returns a collector of a run that is interrupted when ctx ends. It then still writes
 // finished rollouts, within a time limit. EuroEval draws with the run's seed, if it has one.
 func newCollector(
-	ctx context.Context, spec sweep.Spec, draws euroeval.Settings, directory *directory, record *runfile.Run, traces *telemetry.Telemetry,
+	ctx context.Context, spec sweep.Spec, draws euroeval.Settings, directory *directory, record *results.Run, traces *telemetry.Telemetry,
 ) *collector {
 	if spec.Seed != 0 {
 		draws.Seed = uint64(spec.Seed)
 	}
 	c := &collector{
 		spec: spec, served: sweep.HasToolServers(spec.Scenarios), draws: draws, scenarios: make(map[string]*scenariov1.Scenario, len(spec.Scenarios)),
-		directory: directory, record: record, telemetry: traces, earlier: make(map[string]runfile.Outcome, len(record.Rollouts)),
+		directory: directory, record: record, telemetry: traces, earlier: make(map[string]results.Outcome, len(record.Rollouts)),
 	}
 	for _, rollout := range record.Rollouts {
 		c.earlier[rollout.ID] = rollout
@@ -131,36 +132,34 @@ func (c *collector) collect(result *busv1.Result) {
 }
 
 // write fetches a rollout's trajectory and writes its files.
-func (c *collector) write(result *busv1.Result) (runfile.Rollout, report.Row, error) {
+func (c *collector) write(result *busv1.Result) (results.Rollout, report.Row, error) {
 	id := result.GetRollout().GetId()
 	trajectory, damage, err := c.trajectory(result)
 	if err != nil {
-		return runfile.Rollout{}, report.Row{}, err
+		return results.Rollout{}, report.Row{}, err
 	}
 	scenario := c.scenarios[result.GetRollout().GetScenario()]
 	if scenario == nil {
-		return runfile.Rollout{}, report.Row{}, fmt.Errorf("result of %s: scenario %q is not in this run", id, result.GetRollout().GetScenario())
+		return results.Rollout{}, report.Row{}, fmt.Errorf("result of %s: scenario %q is not in this run", id, result.GetRollout().GetScenario())
 	}
 	if damage != "" { // existing files stay
-		return runfile.Rollout{Scenario: scenario, Result: result, Directory: c.name(result), Damage: damage}, report.Row{Name: c.name(result), Result: result}, nil
+		return results.Rollout{Rollout: resultfile.Rollout{Scenario: scenario, Result: result, Directory: c.name(result)}, Damage: damage}, report.Row{Name: c.name(result), Result: result}, nil
 	}
-	rollout := runfile.Rollout{
-		Scenario:  scenario,
-		Result:    result,
-		Messages:  trajectory.GetMessages(),
-		Tables:    trajectory.GetTables(),
-		Usage:     trajectory.GetUsage(),
-		Directory: c.name(result),
+	rollout := results.Rollout{
+		Rollout: resultfile.Rollout{
+			Scenario: scenario, Result: result, Messages: trajectory.GetMessages(), Tables: trajectory.GetTables(), Directory: c.name(result),
+		},
+		Usage: trajectory.GetUsage(),
 	}
-	if rollout.Digest, err = runfile.WriteTrajectory(c.directory.path, rollout); err != nil {
-		return runfile.Rollout{}, report.Row{}, err
+	if rollout.Digest, err = results.WriteTrajectory(c.directory.path, rollout); err != nil {
+		return results.Rollout{}, report.Row{}, err
 	}
 	switch rollout.RecordingDigest, err = c.storeRecording(result, rollout); status.Code(err) {
 	case codes.OK:
 	case codes.DataLoss, codes.NotFound: // lost since the trajectory was read
 		rollout.Damage = err.Error()
 	default:
-		return runfile.Rollout{}, report.Row{}, err
+		return results.Rollout{}, report.Row{}, err
 	}
 	started, updated := trajectory.GetStarted().AsTime(), trajectory.GetUpdated().AsTime()
 	c.telemetry.RecordRoot(c.ctx, id, "rollout "+scenario.GetSetup().GetName(), started, updated,
@@ -189,7 +188,7 @@ func (c *collector) trajectory(result *busv1.Result) (trajectory *orchestratorv1
 
 // storeRecording stores the external input of a rollout for a replay, and the models' exchanges for
 // people. It returns the digest of the input, empty without any.
-func (c *collector) storeRecording(result *busv1.Result, rollout runfile.Rollout) (digest string, err error) {
+func (c *collector) storeRecording(result *busv1.Result, rollout results.Rollout) (digest string, err error) {
 	if !sweep.HasExternalInput(c.served, c.spec.Services, result.GetRollout().GetAgent(), result.GetRollout().GetUser()) {
 		return "", nil
 	}
@@ -210,15 +209,15 @@ func (c *collector) storeRecording(result *busv1.Result, rollout runfile.Rollout
 	if len(exchanges) == 0 {
 		return digest, nil
 	}
-	return digest, runfile.WriteExchanges(c.directory.path, rollout.Directory, exchanges)
+	return digest, results.WriteExchanges(c.directory.path, rollout.Directory, exchanges)
 }
 
 // Exchanges selects the exchanges with model providers.
-func Exchanges(items []*orchestratorv1.RecordedItem) []runfile.Exchange {
-	var exchanges []runfile.Exchange
+func Exchanges(items []*orchestratorv1.RecordedItem) []results.Exchange {
+	var exchanges []results.Exchange
 	for _, item := range items {
 		if exchange := item.GetTurn().GetExchange(); exchange != nil {
-			exchanges = append(exchanges, runfile.Exchange{Index: int(item.GetIndex()), Data: exchange})
+			exchanges = append(exchanges, results.Exchange{Index: int(item.GetIndex()), Data: exchange})
 		}
 	}
 	return exchanges
@@ -261,30 +260,30 @@ func (c *collector) finish() error {
 	}
 	slices.SortFunc(c.finished, func(a, b finished) int { return a.number - b.number })
 	c.record.End(now(), c.total(), c.rollouts())
-	if err := runfile.WriteRun(c.directory.path, c.record); err != nil {
+	if err := results.WriteRun(c.directory.path, c.record); err != nil {
 		return err
 	}
-	return errors.Join(c.writeEuroEval(), runfile.WriteSummary(c.directory.path, c.summary()))
+	return errors.Join(c.writeEuroEval(), results.WriteSummary(c.directory.path, c.summary()))
 }
 
 // writeEuroEval writes the results of records of EuroEval's task beside the summary.
 func (c *collector) writeEuroEval() error {
 	var err error
-	if c.euroeval, err = runfile.NewEuroEval(c.rollouts(), c.draws); err != nil || c.euroeval == nil {
+	if c.euroeval, err = results.NewEuroEval(c.rollouts(), c.draws); err != nil || c.euroeval == nil {
 		return err
 	}
-	return runfile.WriteEuroEval(c.directory.path, c.euroeval, c.record.Agent, *c.record.Ended)
+	return results.WriteEuroEval(c.directory.path, c.euroeval, c.record.Agent, *c.record.Ended)
 }
 
-func (c *collector) rollouts() []runfile.Rollout {
-	rollouts := make([]runfile.Rollout, len(c.finished))
+func (c *collector) rollouts() []results.Rollout {
+	rollouts := make([]results.Rollout, len(c.finished))
 	for i := range c.finished {
 		rollouts[i] = c.finished[i].rollout
 	}
 	return rollouts
 }
 
-func (c *collector) summary() *runfile.Summary { return runfile.Summarize(c.rollouts()) }
+func (c *collector) summary() *resultfile.Summary { return results.Summarize(c.rollouts()) }
 
 func (c *collector) done() int { return len(c.finished) }
 

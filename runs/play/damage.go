@@ -3,17 +3,16 @@ package play
 import (
 	"fmt"
 	"io"
-	"path/filepath"
 
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
-	"github.com/toolsandbox/toolsandbox/runs/runfile"
+	"github.com/toolsandbox/toolsandbox/runs/results"
 	"github.com/toolsandbox/toolsandbox/runs/sweep"
 )
 
 // checkResults reports the scored rollouts of a run whose stored result is lost, before anything is
 // played again and paid again. The record then lists them as damaged. A run that was killed before
 // its first end has no list of rollouts, but the files of those with a result.
-func (o *Options) checkResults(d *directory, spec sweep.Spec, run *runfile.Run, stored map[string]*busv1.Result, stderr io.Writer) error {
+func (o *Options) checkResults(d *directory, spec sweep.Spec, run *results.Run, stored map[string]*busv1.Result, stderr io.Writer) error {
 	lostIn := "stream RESULT holds no readable result"
 	if stored == nil {
 		lostIn = "stream SWEEP holds no readable plan of its sweep"
@@ -22,7 +21,7 @@ func (o *Options) checkResults(d *directory, spec sweep.Spec, run *runfile.Run, 
 	if killed {
 		rollouts = d.written(spec, run.SweepID)
 	}
-	var lost []runfile.Outcome
+	var lost []results.Outcome
 	for i := range rollouts {
 		rollout := &rollouts[i]
 		if rollout.Scored && rollout.Damage == "" && stored[rollout.ID] == nil {
@@ -36,26 +35,26 @@ func (o *Options) checkResults(d *directory, spec sweep.Spec, run *runfile.Run, 
 	if killed {
 		run.Rollouts = lost
 	}
-	if err := runfile.WriteRun(d.path, run); err != nil {
+	if err := results.WriteRun(d.path, run); err != nil {
 		return err
 	}
 	return o.damage(stderr, lost)
 }
 
 // written returns the rollouts with a directory: they had a result.
-func (d *directory) written(spec sweep.Spec, sweepID string) []runfile.Outcome {
-	var written []runfile.Outcome
+func (d *directory) written(spec sweep.Spec, sweepID string) []results.Outcome {
+	var written []results.Outcome
 	for n := range len(spec.Scenarios) * spec.Trials {
 		name := rolloutName(spec.Scenarios[n/spec.Trials].GetSetup().GetName(), n%spec.Trials, spec.Trials)
-		if exists(filepath.Join(d.path, runfile.TrajectoriesDirectory, name)) {
-			written = append(written, runfile.Outcome{Name: name, ID: fmt.Sprintf("%s.%d", sweepID, n), Scored: true})
+		if exists(d.trajectory(name)) {
+			written = append(written, results.Outcome{Name: name, ID: fmt.Sprintf("%s.%d", sweepID, n), Scored: true})
 		}
 	}
 	return written
 }
 
 // damage prints rollouts with damaged stored data, and returns the error; nil if there are none.
-func (o *Options) damage(stderr io.Writer, damaged []runfile.Outcome) error {
+func (o *Options) damage(stderr io.Writer, damaged []results.Outcome) error {
 	for _, rollout := range damaged {
 		if _, err := fmt.Fprintf(stderr, "damaged: %s: %s\n", rollout.Name, rollout.Damage); err != nil {
 			return err

@@ -6,11 +6,21 @@ import (
 	"path/filepath"
 
 	"github.com/toolsandbox/toolsandbox/internal/process"
-	"github.com/toolsandbox/toolsandbox/runs/runfile"
+	"github.com/toolsandbox/toolsandbox/runs/results"
 )
 
-// stateDirectory holds a run's state for resuming, below its output directory.
-const stateDirectory = ".toolsandbox"
+// These are the names of the files of a run that package results does not know.
+const (
+	// stateDirectory holds a run's state for resuming, below its output directory.
+	stateDirectory = ".toolsandbox"
+	// recordingDirectory holds the recording of a run, below stateDirectory: the specification, and
+	// a file per rollout, named after its number in the plan. All are length-prefixed messages.
+	recordingDirectory = "recording"
+	// specificationFile holds a SweepSpec without scenarios, then the scenarios.
+	specificationFile = "specification"
+	// playerAddressFile holds the addresses of the people at the terminal, by role.
+	playerAddressFile = "terminal.json"
+)
 
 // directory is the output directory of a run.
 type directory struct{ path string }
@@ -20,8 +30,8 @@ type directory struct{ path string }
 func openDirectory(path string, resume bool) (*directory, error) {
 	d := &directory{path: path}
 	switch {
-	case resume && !exists(d.runFile()) && exists(filepath.Join(path, runfile.SummaryFile)):
-		return nil, process.UsageErrorf("--resume: the run in %s has lost its %s: restore a copy of it, or start the run again with another --out", path, runfile.RunFile)
+	case resume && !exists(d.runFile()) && exists(filepath.Join(path, results.SummaryFile)):
+		return nil, process.UsageErrorf("--resume: the run in %s has lost its %s: restore a copy of it, or start the run again with another --out", path, results.RunFile)
 	case resume && !exists(d.runFile()):
 		return nil, process.UsageErrorf("--resume: no interrupted run in %s: start it without --resume", path)
 	case resume:
@@ -37,10 +47,10 @@ func openDirectory(path string, resume bool) (*directory, error) {
 		return nil, fmt.Errorf("output directory %s cannot be read: %w: choose another --out", path, err)
 	}
 	for _, entry := range entries {
-		if entry.Name() == runfile.SummaryFile {
+		if entry.Name() == results.SummaryFile {
 			return nil, process.UsageErrorf("--out: %s holds the results of a run: choose another directory", path)
 		}
-		if allowed := entry.Name() == stateDirectory && entry.IsDir() || entry.Name() == "."+runfile.RunFile+".new"; !allowed {
+		if allowed := entry.Name() == stateDirectory && entry.IsDir() || entry.Name() == "."+results.RunFile+".new"; !allowed {
 			return nil, process.UsageErrorf("--out: %s holds %s, which is not of a run: choose an empty or a new directory", path, entry.Name())
 		}
 	}
@@ -51,7 +61,18 @@ func openDirectory(path string, resume bool) (*directory, error) {
 func (d *directory) data() string { return filepath.Join(d.path, stateDirectory) }
 
 // runFile identifies the run.
-func (d *directory) runFile() string { return filepath.Join(d.path, runfile.RunFile) }
+func (d *directory) runFile() string { return filepath.Join(d.path, results.RunFile) }
+
+// recordings returns the directory of the run's recording.
+func (d *directory) recordings() string { return filepath.Join(d.data(), recordingDirectory) }
+
+// playerAddressFile returns the file of the addresses of people.
+func (d *directory) playerAddressFile() string { return filepath.Join(d.data(), playerAddressFile) }
+
+// trajectory returns the directory of a rollout.
+func (d *directory) trajectory(name string) string {
+	return filepath.Join(d.path, results.TrajectoriesDirectory, name)
+}
 
 func exists(path string) bool {
 	_, err := os.Stat(path)

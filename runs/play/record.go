@@ -19,21 +19,21 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/process"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
-	"github.com/toolsandbox/toolsandbox/runs/runfile"
+	"github.com/toolsandbox/toolsandbox/runs/results"
 	"github.com/toolsandbox/toolsandbox/runs/sweep"
 )
 
 // record describes the run that starts now. setFlags are the flags other than defaults.
-func (o *Options) record(args, setFlags []string, spec sweep.Spec) (*runfile.Run, error) {
+func (o *Options) record(args, setFlags []string, spec sweep.Spec) (*results.Run, error) {
 	secrets := Secrets(os.Environ())
-	run := &runfile.Run{
+	run := &results.Run{
 		Program: o.program, Agent: playerRecord(spec.Agents[0], secrets), User: playerRecord(spec.Users[0], secrets), Trials: spec.Trials, Seed: spec.Seed,
 		Arguments: append([]string{}, args...), Flags: flagValues(o.flags, secrets), Given: setFlags,
-		Started: now(), Resumptions: []runfile.Resumption{}, Rollouts: []runfile.Outcome{},
+		Started: now(), Resumptions: []results.Resumption{}, Rollouts: []results.Outcome{},
 	}
 	var err error
 	for _, pack := range o.scenarios.LoadedPacks {
-		run.Packs = append(run.Packs, runfile.Pack{
+		run.Packs = append(run.Packs, results.Pack{
 			From: pack.Path, Name: pack.Name, Version: pack.Version, Digest: pack.Digest, Scenarios: len(pack.Scenarios),
 		})
 	}
@@ -60,16 +60,16 @@ func specDigest(spec sweep.Spec, scenarios string) (string, error) {
 	return hexSum(digest + scenarios), nil
 }
 
-func catalogueRecord(scenarios []*scenariov1.Scenario) (runfile.Catalogue, error) {
+func catalogueRecord(scenarios []*scenariov1.Scenario) (results.Catalogue, error) {
 	var digests strings.Builder
 	for _, s := range scenarios {
 		digest, _, err := bus.Digest(s)
 		if err != nil {
-			return runfile.Catalogue{}, err
+			return results.Catalogue{}, err
 		}
 		digests.WriteString(digest)
 	}
-	return runfile.Catalogue{Scenarios: len(scenarios), Digest: hexSum(digests.String())}, nil
+	return results.Catalogue{Scenarios: len(scenarios), Digest: hexSum(digests.String())}, nil
 }
 
 func hexSum(text string) string {
@@ -77,10 +77,10 @@ func hexSum(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-func playerRecord(p *agentgwv1.Player, secrets []string) runfile.Player {
-	player := runfile.Player{Name: Redact(p.GetName(), secrets)}
+func playerRecord(p *agentgwv1.Player, secrets []string) results.Player {
+	player := results.Player{Name: Redact(p.GetName(), secrets)}
 	if m := p.GetModel(); m != nil {
-		player.Model = &runfile.Model{
+		player.Model = &results.Model{
 			Provider: m.GetProvider(), Model: m.GetModel(),
 			BaseURL: Redact(m.GetBaseUrl(), secrets), MaxTokens: m.GetMaxTokens(),
 			ReasoningEffort: m.GetReasoningEffort(), ThinkingBudget: m.GetThinkingBudget(),
@@ -161,12 +161,12 @@ func Redact(text string, secrets []string) string {
 
 // open opens the output directory, determines the directory of the services' data, and returns the
 // new or resumed record of the run.
-func (o *Options) open(args, setFlags []string, spec sweep.Spec) (*directory, *runfile.Run, error) {
+func (o *Options) open(args, setFlags []string, spec sweep.Spec) (*directory, *results.Run, error) {
 	if o.out == "" {
 		if o.flags.Changed("out") {
 			return nil, nil, process.UsageErrorf("--out: empty, expected a directory for the results")
 		}
-		o.out = filepath.Join("data", runfile.RunDirectory(o.agent, o.user, time.Now()))
+		o.out = filepath.Join("data", results.RunDirectory(o.agent, o.user, time.Now()))
 	}
 	d, err := openDirectory(o.out, o.resume)
 	if err != nil {

@@ -18,19 +18,12 @@ import (
 
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
-	"github.com/toolsandbox/toolsandbox/runs/runfile"
+	"github.com/toolsandbox/toolsandbox/runs/results"
 	"github.com/toolsandbox/toolsandbox/runs/sweep"
 )
 
-const (
-	// recordingDirectory holds the recording of a run, below stateDirectory: the specification, and
-	// a file per rollout, named after its number in the plan. All are length-prefixed messages.
-	recordingDirectory = "recording"
-	// specificationFile holds a SweepSpec without scenarios, then the scenarios.
-	specificationFile = "specification"
-	// maxRecorded is the largest message of a file.
-	maxRecorded = 64 << 20
-)
+// maxRecorded is the largest message of a file of a recording.
+const maxRecorded = 64 << 20
 
 // recording is the recording of a run. It implements sweep.Recording and keeps no file open.
 type recording struct {
@@ -38,11 +31,6 @@ type recording struct {
 	digest string
 	// hasExternalInput is set if there is external input: only then rollouts have files.
 	hasExternalInput bool
-}
-
-// recordings returns the directory of a run's recordings.
-func (d *directory) recordings() string {
-	return filepath.Join(d.path, stateDirectory, recordingDirectory)
 }
 
 // specify stores the specification and returns its digest.
@@ -55,7 +43,7 @@ func (d *directory) specify(spec sweep.Spec) (digest string, err error) {
 	if err != nil {
 		return "", fmt.Errorf("specification: %w", err)
 	}
-	return hexSum(string(raw)), runfile.WriteFile(filepath.Join(d.recordings(), specificationFile), raw)
+	return hexSum(string(raw)), results.WriteFile(filepath.Join(d.recordings(), specificationFile), raw)
 }
 
 // record stores the external input of a rollout and returns its digest. kept is the digest of the
@@ -76,7 +64,7 @@ func (d *directory) record(n int, items []*orchestratorv1.RecordedItem, kept str
 			return kept, false, nil
 		}
 	}
-	return digest, true, runfile.WriteFile(path, raw)
+	return digest, true, results.WriteFile(path, raw)
 }
 
 // encodeMessages returns length-prefixed messages.
@@ -97,12 +85,12 @@ var errNoRecording = errors.New("no recording")
 // openRecording reads the specification and the record of the run in a directory and checks that
 // the recording is complete and unchanged: missing names the scenarios of rollouts without one. The
 // error is errNoRecording if there is no recording.
-func openRecording(dir string) (spec sweep.Spec, run *runfile.Run, missing []string, err error) {
+func openRecording(dir string) (spec sweep.Spec, run *results.Run, missing []string, err error) {
 	r := &recording{dir: (&directory{path: dir}).recordings()}
 	if spec, err = r.specification(); err != nil {
 		return sweep.Spec{}, nil, nil, err
 	}
-	if run, err = runfile.ReadRun(dir); err != nil {
+	if run, err = results.ReadRun(dir); err != nil {
 		return sweep.Spec{}, nil, nil, err
 	}
 	if _, err := readVerified(filepath.Join(r.dir, specificationFile), run.SpecificationSHA256); err != nil {
@@ -115,7 +103,7 @@ func openRecording(dir string) (spec sweep.Spec, run *runfile.Run, missing []str
 		}
 	}
 	spec.Recording = r
-	whole := make(map[int]runfile.Outcome, len(run.Rollouts))
+	whole := make(map[int]results.Outcome, len(run.Rollouts))
 	for _, rollout := range run.Rollouts {
 		if rollout.Damage == "" {
 			whole[number(rollout.ID)] = rollout
@@ -123,7 +111,7 @@ func openRecording(dir string) (spec sweep.Spec, run *runfile.Run, missing []str
 	}
 	each := len(spec.Agents) * len(spec.Users) * spec.Trials
 	if planned := len(spec.Scenarios) * each; len(run.Rollouts) > planned {
-		return sweep.Spec{}, nil, nil, fmt.Errorf("read %s: %d rollouts, expected at most the %d of the recording", filepath.Join(dir, runfile.RunFile), len(run.Rollouts), planned)
+		return sweep.Spec{}, nil, nil, fmt.Errorf("read %s: %d rollouts, expected at most the %d of the recording", filepath.Join(dir, results.RunFile), len(run.Rollouts), planned)
 	}
 	digest := sha256.New()
 	for n := range len(spec.Scenarios) * each {
@@ -153,7 +141,7 @@ func readVerified(path, digest string) ([]byte, error) {
 		return nil, err
 	}
 	if got := hexSum(string(raw)); got != digest {
-		return nil, fmt.Errorf("%s is %w: its SHA-256 is %s, %s says %s", path, runfile.ErrDamaged, got, runfile.RunFile, digest)
+		return nil, fmt.Errorf("%s is %w: its SHA-256 is %s, %s says %s", path, results.ErrDamaged, got, results.RunFile, digest)
 	}
 	return raw, nil
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/toolsandbox/toolsandbox/internal/process"
-	"github.com/toolsandbox/toolsandbox/runs/runfile"
+	"github.com/toolsandbox/toolsandbox/runs/results"
 )
 
 // remoteValues returns a value for each flag without effect with --remote.
@@ -29,7 +29,7 @@ func remoteValues() map[string]string {
 // givenOptions returns the options of a run with flags from command line, environment and file.
 func givenOptions(t *testing.T, args []string, environment map[string]string, file string) *Options {
 	t.Helper()
-	options, flags := New(runfile.Program{}), pflag.NewFlagSet("run", pflag.ContinueOnError)
+	options, flags := New(results.Program{}), pflag.NewFlagSet("run", pflag.ContinueOnError)
 	options.RegisterFlags(flags)
 	path := filepath.Join(t.TempDir(), "mine.yaml")
 	err := errors.Join(os.WriteFile(path, []byte(file), 0o600), flags.Parse(args),
@@ -87,7 +87,7 @@ func TestRemoteFlagsAreComplete(t *testing.T) {
 		"toolhost-tool-server", "tls-cert", "tls-key", "tls-ca", "max-message-bytes", "remote-wait", "log-format", "log-level", "otlp-endpoint", "otlp-tls", "trace-ratio",
 	}
 	flags := pflag.NewFlagSet("run", pflag.ContinueOnError)
-	New(runfile.Program{}).RegisterFlags(flags)
+	New(results.Program{}).RegisterFlags(flags)
 	var got []string
 	flags.VisitAll(func(flag *pflag.Flag) { got = append(got, flag.Name) })
 	want := slices.Sorted(slices.Values(append(slices.Collect(maps.Keys(remoteFlags())), useful...)))

@@ -9,7 +9,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/process"
 	"github.com/toolsandbox/toolsandbox/runs/catalogue"
-	"github.com/toolsandbox/toolsandbox/runs/runfile"
+	"github.com/toolsandbox/toolsandbox/runs/results"
 	"github.com/toolsandbox/toolsandbox/runs/sweep"
 )
 
@@ -79,11 +79,11 @@ func (o *Options) contradicts(spec sweep.Spec) error {
 
 // compareReplay prints the rollouts that differ from the replayed run, and returns the error; nil
 // if there are none. rollouts are those of the replay.
-func (o *Options) compareReplay(stderr io.Writer, rollouts []runfile.Outcome) error {
+func (o *Options) compareReplay(stderr io.Writer, rollouts []results.Outcome) error {
 	if o.replayed == nil {
 		return nil
 	}
-	first := make(map[string]runfile.Outcome, len(o.replayed.Rollouts))
+	first := make(map[string]results.Outcome, len(o.replayed.Rollouts))
 	for _, rollout := range o.replayed.Rollouts {
 		first[rollout.Name] = rollout
 	}

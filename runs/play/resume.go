@@ -9,7 +9,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/process"
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
-	"github.com/toolsandbox/toolsandbox/runs/runfile"
+	"github.com/toolsandbox/toolsandbox/runs/results"
 )
 
 // resultFlags returns the flags that determine results: a resumed run must repeat them.
@@ -27,7 +27,7 @@ func installationFlags() []string { return []string{"agentgw-template-dir", "too
 
 // resumed returns the record of the run in the directory, continued by now. The error is a mistake
 // on the command line if that is another run.
-func (o *Options) resumed(d *directory, now *runfile.Run) (*runfile.Run, error) {
+func (o *Options) resumed(d *directory, now *results.Run) (*results.Run, error) {
 	run, err := d.run()
 	if err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func (o *Options) resumed(d *directory, now *runfile.Run) (*runfile.Run, error) 
 	if !o.installation.Network.Remote && !exists(filepath.Join(o.installation.Dir, rpc.StreamDirectory)) {
 		return nil, process.UsageErrorf("--resume: the rollouts of the run in %s are not in %s: repeat its --data-dir or --remote, or choose another --out", d.path, o.installation.Dir)
 	}
-	resumption := runfile.Resumption{Program: now.Program, Flags: make(map[string]string), Started: now.Started}
+	resumption := results.Resumption{Program: now.Program, Flags: make(map[string]string), Started: now.Started}
 	for name, value := range now.Flags {
 		if value != run.Flags[name] && name != "resume" {
 			resumption.Flags[name] = value
@@ -63,7 +63,7 @@ func (o *Options) resumed(d *directory, now *runfile.Run) (*runfile.Run, error) 
 }
 
 // differences describes each flag, and the arguments, that changed, with the old and the new value.
-func differences(then, now *runfile.Run, flags []string) []string {
+func differences(then, now *results.Run, flags []string) []string {
 	var different []string
 	add := func(name, was, is string) {
 		if was != is {
@@ -86,7 +86,7 @@ func valueOrNothing(value string) string {
 	return value
 }
 
-func commitOf(p runfile.Program) string {
+func commitOf(p results.Program) string {
 	if p.Commit == "" {
 		return "toolsandbox " + p.Version
 	}
@@ -94,9 +94,9 @@ func commitOf(p runfile.Program) string {
 }
 
 // run identifies the run of the directory.
-func (d *directory) run() (*runfile.Run, error) {
-	run, err := runfile.ReadRun(d.path)
-	if errors.Is(err, runfile.ErrDamaged) {
+func (d *directory) run() (*results.Run, error) {
+	run, err := results.ReadRun(d.path)
+	if errors.Is(err, results.ErrDamaged) {
 		return nil, process.UsageErrorf("--resume: %w: restore a copy of it, or start the run again with another --out", err)
 	}
 	if err != nil {

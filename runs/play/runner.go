@@ -24,7 +24,7 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/runs/catalogue"
 	"github.com/toolsandbox/toolsandbox/runs/report"
-	"github.com/toolsandbox/toolsandbox/runs/runfile"
+	"github.com/toolsandbox/toolsandbox/runs/results"
 	"github.com/toolsandbox/toolsandbox/runs/standalone"
 	"github.com/toolsandbox/toolsandbox/runs/sweep"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/player"
@@ -50,7 +50,7 @@ const (
 
 // Options are the settings of a run. RegisterFlags fills them.
 type Options struct {
-	program      runfile.Program
+	program      results.Program
 	scenarios    catalogue.Selection
 	installation standalone.Config
 	log          process.LogConfig
@@ -73,12 +73,12 @@ type Options struct {
 	wait         time.Duration
 	asJSON       bool
 	flags        *pflag.FlagSet
-	replayed     *runfile.Run // the record of the run in replay
+	replayed     *results.Run // the record of the run in replay
 	playing      string       // id of the created sweep
 }
 
 // New returns the default settings of a run of this program.
-func New(program runfile.Program) *Options {
+func New(program results.Program) *Options {
 	c := &Options{
 		program: program, installation: standalone.DefaultConfig(), log: process.DefaultLog(), telemetry: telemetry.DefaultConfig(),
 		euroeval: euroeval.DefaultSettings(),
@@ -361,9 +361,9 @@ func (o *Options) play(ctx context.Context, running *standalone.Installation, sp
 }
 
 // create creates the sweep, or continues the directory's, and records that.
-func (o *Options) create(ctx context.Context, prepared *sweep.Sweep, directory *directory, run *runfile.Run) (total, done int, err error) {
+func (o *Options) create(ctx context.Context, prepared *sweep.Sweep, directory *directory, run *results.Run) (total, done int, err error) {
 	if o.resume { // noted before the round starts: a number is not used twice, and an unused one is harmless
-		if err := runfile.WriteRun(directory.path, run); err != nil {
+		if err := results.WriteRun(directory.path, run); err != nil {
 			return 0, 0, err
 		}
 		var damaged []string
@@ -380,7 +380,7 @@ func (o *Options) create(ctx context.Context, prepared *sweep.Sweep, directory *
 		return 0, 0, err
 	}
 	run.SweepID = prepared.ID()
-	return total, 0, runfile.WriteRun(directory.path, run)
+	return total, 0, results.WriteRun(directory.path, run)
 }
 
 // interrupted describes the progress of the run and how to continue.
@@ -410,10 +410,10 @@ func (o *Options) show(stdout, stderr io.Writer, collector *collector) error {
 	if o.asJSON {
 		return report.JSON(stdout, summary)
 	}
-	if err := errors.Join(report.WriteTable(stdout, collector.rows, summary.Categories), report.WriteEuroEval(stdout, collector.euroeval), report.WriteCauses(stdout, collector.rows), report.WriteUserFlags(stdout, runfile.CountUserFlags(collector.rollouts())), report.WriteUsage(stdout, collector.rows)); err != nil {
+	if err := errors.Join(report.WriteTable(stdout, collector.rows, summary.Categories), report.WriteEuroEval(stdout, collector.euroeval), report.WriteCauses(stdout, collector.rows), report.WriteUserFlags(stdout, results.CountUserFlags(collector.rollouts())), report.WriteUsage(stdout, collector.rows)); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(stderr, "results: %s\n", filepath.Join(o.out, runfile.SummaryFile))
+	_, err := fmt.Fprintf(stderr, "results: %s\n", filepath.Join(o.out, results.SummaryFile))
 	return err
 }
 

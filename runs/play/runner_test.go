@@ -13,7 +13,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/process"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
-	"github.com/toolsandbox/toolsandbox/runs/runfile"
+	"github.com/toolsandbox/toolsandbox/runs/results"
 	"github.com/toolsandbox/toolsandbox/runs/sweep"
 )
 
@@ -21,7 +21,7 @@ import (
 // built-in one.
 func prepareRun(t *testing.T, args ...string) (sweep.Spec, *Options) {
 	t.Helper()
-	options := New(runfile.Program{})
+	options := New(results.Program{})
 	flags := pflag.NewFlagSet("run", pflag.ContinueOnError)
 	options.RegisterFlags(flags)
 	if err := flags.Parse(append(args, "--pack", filepath.Join("..", "..", "packs", "ride"))); err != nil {
@@ -125,7 +125,7 @@ func TestFlagsAreClassified(t *testing.T) {
 	}
 	var got []string
 	flags := pflag.NewFlagSet("run", pflag.ContinueOnError)
-	New(runfile.Program{}).RegisterFlags(flags)
+	New(results.Program{}).RegisterFlags(flags)
 	flags.VisitAll(func(flag *pflag.Flag) { got = append(got, flag.Name) })
 	want := slices.Sorted(slices.Values(slices.Concat(free, resultFlags(), installationFlags())))
 	slices.Sort(got)

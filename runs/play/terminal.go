@@ -8,12 +8,11 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
-	"github.com/toolsandbox/toolsandbox/runs/runfile"
+	"github.com/toolsandbox/toolsandbox/runs/results"
 	"github.com/toolsandbox/toolsandbox/runs/sweep"
 	"github.com/toolsandbox/toolsandbox/runs/terminal"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/player"
@@ -67,11 +66,6 @@ func servePlayers(ctx context.Context, in io.Reader, out io.Writer, spec sweep.S
 	return seated, nil
 }
 
-// playerAddressFile holds the addresses of the people at the terminal, by role.
-func (d *directory) playerAddressFile() string {
-	return filepath.Join(d.path, stateDirectory, "terminal.json")
-}
-
 // playerAddresses returns the addresses of the run's earlier people; empty if there were none.
 func (d *directory) playerAddresses() (map[string]string, error) {
 	addresses := make(map[string]string)
@@ -93,7 +87,7 @@ func (d *directory) writePlayerAddresses(addresses map[string]string) error {
 	if err != nil {
 		return fmt.Errorf("write %s: %w", d.playerAddressFile(), err)
 	}
-	return runfile.WriteFile(d.playerAddressFile(), raw)
+	return results.WriteFile(d.playerAddressFile(), raw)
 }
 
 func (p terminalPlayers) close() error {

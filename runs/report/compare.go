@@ -12,7 +12,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"gonum.org/v1/gonum/mathext"
 
-	"github.com/toolsandbox/toolsandbox/runs/runfile"
+	"github.com/toolsandbox/toolsandbox/original/resultfile"
 )
 
 // confidence is the probability of an interval of a mean change.
@@ -91,7 +91,7 @@ type ScenarioChange struct {
 }
 
 // NewComparedRun returns the scores of a run. scenario returns the scenario of a rollout's name.
-func NewComparedRun(dir string, summary *runfile.Summary, scenario func(string) string) ComparedRun {
+func NewComparedRun(dir string, summary *resultfile.Summary, scenario func(string) string) ComparedRun {
 	run := ComparedRun{Directory: dir, Scenarios: make(map[string]*ScenarioScore)}
 	for _, rollout := range summary.Scenarios {
 		similarity, scored := rollout.Similarity.Number()
@@ -100,7 +100,7 @@ func NewComparedRun(dir string, summary *runfile.Summary, scenario func(string) 
 		}
 		name := scenario(rollout.Name)
 		if run.Scenarios[name] == nil {
-			run.Scenarios[name] = &ScenarioScore{categories: runfile.CountedCategories(rollout.Categories)}
+			run.Scenarios[name] = &ScenarioScore{categories: resultfile.CountedCategories(rollout.Categories)}
 		}
 		run.Scenarios[name].trials = append(run.Scenarios[name].trials, similarity)
 	}

@@ -8,16 +8,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/toolsandbox/toolsandbox/runs/runfile"
+	"github.com/toolsandbox/toolsandbox/original/resultfile"
 )
 
 // comparedRun returns a run with the similarities of each rollout, "" for none. The names of
 // rollouts end in a letter for the trial.
 func comparedRun(similarities map[string]string) ComparedRun {
-	summary := &runfile.Summary{}
+	summary := &resultfile.Summary{}
 	for rollout, similarity := range similarities {
-		summary.Scenarios = append(summary.Scenarios, runfile.ScenarioResult{
-			Name: rollout, Categories: []string{"SHORT"}, Similarity: runfile.Similarity(similarity),
+		summary.Scenarios = append(summary.Scenarios, resultfile.ScenarioResult{
+			Name: rollout, Categories: []string{"SHORT"}, Similarity: resultfile.Similarity(similarity),
 		})
 	}
 	return NewComparedRun("run", summary, func(rollout string) string { return rollout[:len(rollout)-1] })
@@ -35,7 +35,7 @@ func TestCompare(t *testing.T) {
 		First: first, Second: second, Better: 1, Equal: 1, Worse: 1,
 		Categories: []CategoryChange{
 			{Name: "SHORT", Scenarios: 3, First: 1.75 / 3, Second: 2.0 / 3, Change: 0.25 / 3},
-			{Name: runfile.AllCategories, Scenarios: 3, First: 1.75 / 3, Second: 2.0 / 3, Change: 0.25 / 3},
+			{Name: resultfile.AllCategories, Scenarios: 3, First: 1.75 / 3, Second: 2.0 / 3, Change: 0.25 / 3},
 		},
 		Changed:   []ScenarioChange{{"down", 1, 0.5, -0.5}, {"up", 0.25, 1, 0.75}},
 		OnlyFirst: []string{"gone", "lost"}, OnlySecond: []string{"new"},

@@ -13,7 +13,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/euroeval"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
-	"github.com/toolsandbox/toolsandbox/runs/runfile"
+	"github.com/toolsandbox/toolsandbox/runs/results"
 )
 
 // euroevalLegend explains the columns of data sets.
@@ -59,7 +59,7 @@ func gradeText(v *busv1.CallVerdict) string {
 
 // WriteEuroEval writes the figures of each category and each data set; nothing if no record was
 // played.
-func WriteEuroEval(w io.Writer, content *runfile.EuroEval) error {
+func WriteEuroEval(w io.Writer, content *results.EuroEval) error {
 	if content == nil || len(content.DataSets) == 0 {
 		return nil
 	}

@@ -9,13 +9,13 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/euroeval"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
-	"github.com/toolsandbox/toolsandbox/runs/runfile"
+	"github.com/toolsandbox/toolsandbox/runs/results"
 )
 
 func TestEuroEval(t *testing.T) {
 	t.Parallel()
 	nan := math.NaN()
-	content := &runfile.EuroEval{Iterations: 10, DataSets: []euroeval.DataSetScores{{
+	content := &results.EuroEval{Iterations: 10, DataSets: []euroeval.DataSetScores{{
 		DataSet: "mine", Split: "val", Predictions: 4, Failed: 3, Disagreements: 3,
 		EuroEval: euroeval.Summary{Mean: 0.5, Margin: 0.125}, Aligned: euroeval.Summary{Mean: nan, Margin: nan}, StrictShare: euroeval.Summary{Mean: 0.5, Margin: nan},
 		Quirks:     map[euroeval.Quirk]int{euroeval.QuirkOrder: 1, euroeval.QuirkExtraArgument: 2},

@@ -14,9 +14,10 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 
+	"github.com/toolsandbox/toolsandbox/original/resultfile"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	"github.com/toolsandbox/toolsandbox/runs/output"
-	"github.com/toolsandbox/toolsandbox/runs/runfile"
+	"github.com/toolsandbox/toolsandbox/runs/results"
 )
 
 // Row is one finished rollout.
@@ -44,7 +45,7 @@ func (r Row) ReachedMilestones() int {
 
 // Scored returns whether the rollout counts: a failure of the infrastructure and a cancelled
 // rollout do not.
-func (r Row) Scored() bool { return runfile.Scored(r.Result) }
+func (r Row) Scored() bool { return resultfile.Scored(r.Result) }
 
 // leastRemark is the minimum width of a remark on a terminal.
 const leastRemark = 20
@@ -66,7 +67,7 @@ const incompleteLegend = "n: rollouts with a score, of all there are; the others
 // category. Rows and totals may come in any order. Remarks are truncated to the width of a
 // terminal; elsewhere they are complete. If all rollouts are answers to EuroEval's records,
 // EuroEval prints the categories.
-func WriteTable(w io.Writer, rows []Row, totals runfile.Categories) error {
+func WriteTable(w io.Writer, rows []Row, totals resultfile.Categories) error {
 	shown, hidden := choose(rows)
 	list := ""
 	switch {
@@ -83,10 +84,10 @@ func WriteTable(w io.Writer, rows []Row, totals runfile.Categories) error {
 	return err
 }
 
-func categoryTable(totals runfile.Categories) string {
+func categoryTable(totals resultfile.Categories) string {
 	categories := newTable(table.Row{"category", "score", "turns", "n"})
 	totals, incomplete := slices.Clone(totals), false
-	slices.SortStableFunc(totals, func(a, b runfile.Category) int { return compareCategories(a.Name, b.Name) })
+	slices.SortStableFunc(totals, func(a, b resultfile.Category) int { return compareCategories(a.Name, b.Name) })
 	for _, total := range totals {
 		n := strconv.Itoa(total.Scored)
 		if total.Scored < total.Rollouts {
@@ -102,8 +103,8 @@ func categoryTable(totals runfile.Categories) string {
 
 // compareCategories orders categories by name, all scenarios last.
 func compareCategories(a, b string) int {
-	if (a == runfile.AllCategories) != (b == runfile.AllCategories) {
-		return map[bool]int{true: 1, false: -1}[a == runfile.AllCategories]
+	if (a == resultfile.AllCategories) != (b == resultfile.AllCategories) {
+		return map[bool]int{true: 1, false: -1}[a == resultfile.AllCategories]
 	}
 	return strings.Compare(a, b)
 }
@@ -127,7 +128,7 @@ func choose(rows []Row) (shown []Row, hidden string) {
 	slices.SortStableFunc(worst, func(a, b Row) int { return cmp.Compare(a.Result.GetSimilarity(), b.Result.GetSimilarity()) })
 	shown = slices.Concat(unscored[:min(worstRows, len(unscored))], worst[:min(worstRows, len(worst))])
 	return shown, fmt.Sprintf("%d of %d rollouts have no score, %d have less than 1; the first %d of each are shown, and %s has every one\n",
-		len(unscored), len(rows), len(worst), worstRows, runfile.SummaryFile)
+		len(unscored), len(rows), len(worst), worstRows, results.SummaryFile)
 }
 
 // columns are the columns of rollouts.
@@ -169,7 +170,7 @@ func rollouts(rows []Row, c columns, width int) string {
 
 // WriteUserFlags prints the violations of simulated users by rule; nothing if all users were
 // scripted.
-func WriteUserFlags(w io.Writer, counts *runfile.UserFlagCounts) error {
+func WriteUserFlags(w io.Writer, counts *results.UserFlagCounts) error {
 	if counts == nil {
 		return nil
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/jedib0t/go-pretty/v6/text"
 
+	"github.com/toolsandbox/toolsandbox/original/resultfile"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
-	"github.com/toolsandbox/toolsandbox/runs/runfile"
 )
 
 func endedRow(name string, reason busv1.EndReason, detail string) Row {
@@ -75,7 +75,7 @@ func TestManyRollouts(t *testing.T) {
 		row.Result.Similarity = 1 - float64(i)/100
 		rows = append(rows, row)
 	}
-	totals := runfile.Categories{{Name: "ALL_CATEGORIES"}, {Name: "A", Similarity: new(0.5), TurnCount: new(3.0)}}
+	totals := resultfile.Categories{{Name: "ALL_CATEGORIES"}, {Name: "A", Similarity: new(0.5), TurnCount: new(3.0)}}
 	names := func(rows []Row) []string {
 		var out bytes.Buffer
 		if err := WriteTable(&out, rows, totals); err != nil {

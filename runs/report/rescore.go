@@ -8,8 +8,9 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
+	"github.com/toolsandbox/toolsandbox/original/resultfile"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
-	"github.com/toolsandbox/toolsandbox/runs/runfile"
+	"github.com/toolsandbox/toolsandbox/runs/results"
 )
 
 // Rescore is the change of a run's scores under other milestones.
@@ -32,7 +33,7 @@ type Rescore struct {
 	// Flagged are the rollouts whose users' flags changed, and UserFlagCounts counts the new flags,
 	// nil if no user was checked.
 	Flagged        []string                `json:"user_flags_changed"`
-	UserFlagCounts *runfile.UserFlagCounts `json:"user_flag_counts,omitempty"`
+	UserFlagCounts *results.UserFlagCounts `json:"user_flag_counts,omitempty"`
 	// Written is set if the new scores and flags are in the run's directory.
 	Written bool `json:"written"`
 }
@@ -61,7 +62,7 @@ func NewRescore() *Rescore {
 }
 
 // Add compares the entries of one rollout.
-func (r *Rescore) Add(before, after *runfile.ScenarioResult, evaluation *evaluationv1.Evaluation) {
+func (r *Rescore) Add(before, after *resultfile.ScenarioResult, evaluation *evaluationv1.Evaluation) {
 	move := ScoreChange{
 		Name: after.Name, Before: numberOf(before.Similarity), After: numberOf(after.Similarity),
 		Milestones: nodes(before.MilestoneMapping, after.MilestoneMapping, evaluation.GetMilestones()),
@@ -75,7 +76,7 @@ func (r *Rescore) Add(before, after *runfile.ScenarioResult, evaluation *evaluat
 }
 
 // numberOf returns a similarity's number, or nil.
-func numberOf(similarity runfile.Similarity) *float64 {
+func numberOf(similarity resultfile.Similarity) *float64 {
 	if number, ok := similarity.Number(); ok {
 		return &number
 	}
@@ -85,9 +86,9 @@ func numberOf(similarity runfile.Similarity) *float64 {
 func equal(a, b *float64) bool { return a == nil && b == nil || a != nil && b != nil && *a == *b }
 
 // nodes returns the moved nodes of a graph, by number.
-func nodes(before, after runfile.Mapping, graph *evaluationv1.Graph) []NodeChange {
+func nodes(before, after resultfile.Mapping, graph *evaluationv1.Graph) []NodeChange {
 	moves := make(map[int]*NodeChange)
-	for i, mapping := range []runfile.Mapping{before, after} {
+	for i, mapping := range []resultfile.Mapping{before, after} {
 		for _, match := range mapping {
 			if moves[match.Node] == nil {
 				moves[match.Node] = &NodeChange{Node: match.Node}

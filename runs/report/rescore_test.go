@@ -6,22 +6,23 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/toolsandbox/toolsandbox/original/resultfile"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
-	"github.com/toolsandbox/toolsandbox/runs/runfile"
+	"github.com/toolsandbox/toolsandbox/runs/results"
 )
 
-func entry(name string, similarity runfile.Similarity, milestones ...runfile.Match) *runfile.ScenarioResult {
-	return &runfile.ScenarioResult{Name: name, Similarity: similarity, MilestoneMapping: milestones}
+func entry(name string, similarity resultfile.Similarity, milestones ...resultfile.Match) *resultfile.ScenarioResult {
+	return &resultfile.ScenarioResult{Name: name, Similarity: similarity, MilestoneMapping: milestones}
 }
 
 func TestRescore(t *testing.T) {
 	evaluation := &evaluationv1.Evaluation{Milestones: &evaluationv1.Graph{Nodes: []*evaluationv1.Node{{Name: "told"}}}}
 	rescore := NewRescore()
-	for _, pair := range [][2]*runfile.ScenarioResult{
-		{entry("same", "0.5", runfile.Match{Node: 0, Similarity: "0.5"}), entry("same", "0.5", runfile.Match{Node: 0, Index: 4, Similarity: "0.50"})},
+	for _, pair := range [][2]*resultfile.ScenarioResult{
+		{entry("same", "0.5", resultfile.Match{Node: 0, Similarity: "0.5"}), entry("same", "0.5", resultfile.Match{Node: 0, Index: 4, Similarity: "0.50"})},
 		{
-			entry("moved", "1.0", runfile.Match{Node: 0, Similarity: "1"}, runfile.Match{Node: 1, Similarity: "1"}),
-			entry("moved", "0.25", runfile.Match{Node: 0, Similarity: "0.25"}),
+			entry("moved", "1.0", resultfile.Match{Node: 0, Similarity: "1"}, resultfile.Match{Node: 1, Similarity: "1"}),
+			entry("moved", "0.25", resultfile.Match{Node: 0, Similarity: "0.25"}),
 		},
 	} {
 		rescore.Add(pair[0], pair[1], evaluation)
@@ -34,7 +35,7 @@ func TestRescore(t *testing.T) {
 	if diff := cmp.Diff(want, rescore.Moved); diff != "" || rescore.Unmoved != 1 {
 		t.Errorf("%d unmoved, want 1; moved (-want +got):\n%s", rescore.Unmoved, diff)
 	}
-	rescore.Flagged, rescore.UserFlagCounts = []string{"f"}, &runfile.UserFlagCounts{Rollouts: 2, Flagged: 1, Rate: 0.5, Rules: map[string]int{"leak": 3}}
+	rescore.Flagged, rescore.UserFlagCounts = []string{"f"}, &results.UserFlagCounts{Rollouts: 2, Flagged: 1, Rate: 0.5, Rules: map[string]int{"leak": 3}}
 	rescore.Failed, rescore.NoScenario, rescore.Before, rescore.After = []string{"a", "b"}, []string{"c"}, new(0.75), nil
 	var out strings.Builder
 	if err := WriteRescore(&out, rescore); err != nil {

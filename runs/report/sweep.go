@@ -8,9 +8,9 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
+	"github.com/toolsandbox/toolsandbox/original/resultfile"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
-	"github.com/toolsandbox/toolsandbox/runs/runfile"
 )
 
 // The states of a sweep.
@@ -88,7 +88,7 @@ func NewSweepResult(result *busv1.Result) SweepResult {
 		End:    strings.ToLower(strings.TrimPrefix(result.GetEnd().GetReason().String(), "END_REASON_")),
 		Detail: result.GetEnd().GetDetail(),
 	}
-	if runfile.Scored(result) {
+	if resultfile.Scored(result) {
 		similarity := result.GetSimilarity()
 		r.Similarity = &similarity
 	}

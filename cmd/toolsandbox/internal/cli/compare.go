@@ -8,8 +8,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/toolsandbox/toolsandbox/internal/process"
+	"github.com/toolsandbox/toolsandbox/original/resultfile"
 	"github.com/toolsandbox/toolsandbox/runs/report"
-	"github.com/toolsandbox/toolsandbox/runs/runfile"
+	"github.com/toolsandbox/toolsandbox/runs/results"
 	"github.com/toolsandbox/toolsandbox/scenario"
 )
 
@@ -37,7 +38,7 @@ the --out directory of a run, or the output directory of the original.`,
 
 func compareRuns(first, second string, asJSON bool, stdout, stderr io.Writer) error {
 	var runs []report.ComparedRun
-	var records []*runfile.Run
+	var records []*results.Run
 	for _, dir := range []string{first, second} {
 		summary, record, err := readScores(dir, stderr)
 		if err != nil {
@@ -64,10 +65,10 @@ func compareRuns(first, second string, asJSON bool, stdout, stderr io.Writer) er
 
 // scenarioOf returns a function from the name of a rollout to that of its scenario. A run of
 // several trials appends the trial. Without a record the names of all rollouts tell whether it did.
-func scenarioOf(summary *runfile.Summary, record *runfile.Run) func(string) string {
+func scenarioOf(summary *resultfile.Summary, record *results.Run) func(string) string {
 	trials := record != nil && record.Trials > 1
 	if record == nil {
-		trials = !slices.ContainsFunc(summary.Scenarios, func(r runfile.ScenarioResult) bool { return !trial.MatchString(r.Name) })
+		trials = !slices.ContainsFunc(summary.Scenarios, func(r resultfile.ScenarioResult) bool { return !trial.MatchString(r.Name) })
 	}
 	return func(rollout string) string {
 		if !trials {
@@ -81,7 +82,7 @@ func scenarioOf(summary *runfile.Summary, record *runfile.Run) func(string) stri
 var trial = regexp.MustCompile(`_trial_[0-9]+$`)
 
 // warnOfDifferences prints what differs between two runs besides the agent.
-func warnOfDifferences(stderr io.Writer, runs []report.ComparedRun, records []*runfile.Run) error {
+func warnOfDifferences(stderr io.Writer, runs []report.ComparedRun, records []*results.Run) error {
 	if records[0] == nil || records[1] == nil {
 		return nil
 	}
@@ -98,9 +99,9 @@ func warnOfDifferences(stderr io.Writer, runs []report.ComparedRun, records []*r
 
 // samePacks reports whether two runs played scenarios of the same files. A replay does not know
 // them, but what it played.
-func samePacks(a, b *runfile.Run) bool {
+func samePacks(a, b *results.Run) bool {
 	if a.Packs == nil || b.Packs == nil {
 		return a.Catalogue.Digest == b.Catalogue.Digest
 	}
-	return slices.EqualFunc(a.Packs, b.Packs, func(a, b runfile.Pack) bool { return a.Digest == b.Digest })
+	return slices.EqualFunc(a.Packs, b.Packs, func(a, b results.Pack) bool { return a.Digest == b.Digest })
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/toolsandbox/toolsandbox/internal/euroeval"
-	"github.com/toolsandbox/toolsandbox/runs/runfile"
+	"github.com/toolsandbox/toolsandbox/runs/results"
 )
 
 // recordServer is a chat completions server for EuroEval's records. It returns the answer for the
@@ -87,13 +87,13 @@ func writeRecords(t *testing.T) string {
 	return dir
 }
 
-func readEuroEval(t *testing.T, out string) *runfile.EuroEval {
+func readEuroEval(t *testing.T, out string) *results.EuroEval {
 	t.Helper()
-	raw, err := os.ReadFile(filepath.Join(out, runfile.EuroEvalFile))
+	raw, err := os.ReadFile(filepath.Join(out, results.EuroEvalFile))
 	if err != nil {
 		t.Fatal(err)
 	}
-	content := &runfile.EuroEval{}
+	content := &results.EuroEval{}
 	if err := json.Unmarshal(raw, content); err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +136,7 @@ func TestRunRecords(t *testing.T) {
 		}
 	}
 	answers := readEuroEval(t, out).Answers
-	slices.SortFunc(answers, func(a, b runfile.Answer) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(answers, func(a, b results.Answer) int { return strings.Compare(a.Name, b.Name) })
 	if len(answers) != 3 || answers[2].Prediction != extra || answers[2].Quirk != string(euroeval.QuirkExtraArgument) || answers[0].EuroEval.Check != "json" {
 		t.Errorf("got %+v, want the three answers with their verdicts", answers)
 	}
@@ -176,7 +176,7 @@ func checkReplayed(t *testing.T, out string) {
 	if code := Main([]string{"run", "--replay", out, "--out", again, "--iterations", "3"}, &stdout, &stderr); code != 0 {
 		t.Fatalf("replay: got code %d:\n%s%s", code, &stdout, &stderr)
 	}
-	for _, name := range []string{runfile.SummaryFile, runfile.EuroEvalFile} { // EuroEval's own file contains the time
+	for _, name := range []string{results.SummaryFile, results.EuroEvalFile} { // EuroEval's own file contains the time
 		first, err := os.ReadFile(filepath.Join(out, name))
 		if err != nil {
 			t.Fatal(err)

@@ -11,11 +11,12 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/process"
 	"github.com/toolsandbox/toolsandbox/internal/spelling"
 	"github.com/toolsandbox/toolsandbox/internal/world"
+	"github.com/toolsandbox/toolsandbox/original/resultfile"
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	"github.com/toolsandbox/toolsandbox/runs/explain"
 	"github.com/toolsandbox/toolsandbox/runs/report"
-	"github.com/toolsandbox/toolsandbox/runs/runfile"
+	"github.com/toolsandbox/toolsandbox/runs/results"
 )
 
 // explainOptions are the flags of explain.
@@ -62,7 +63,7 @@ func (o *explainOptions) run(ctx context.Context, dir, name string, stdout, stde
 	if scenario == nil {
 		return process.UsageErrorf("SCENARIO: %s has no scenario %q: give the run's --pack", o.scorer.catalogue.SourceNames(), scenarioName(entry.Name, scenarios))
 	}
-	trajectory, err := runfile.ReadTrajectory(dir, entry.Name, o.scorer.digests[entry.Name], world.SchemaOrBuiltin(scenario.GetEvaluation().GetSchema()))
+	trajectory, err := results.ReadTrajectory(dir, entry.Name, o.scorer.digests[entry.Name], world.SchemaOrBuiltin(scenario.GetEvaluation().GetSchema()))
 	if err != nil {
 		return withAdvice(dir, err)
 	}
@@ -97,8 +98,8 @@ func (o *explainOptions) run(ctx context.Context, dir, name string, stdout, stde
 }
 
 // find returns the rollout of that name, or the only rollout of the scenario of that name.
-func find(dir, name string, summary *runfile.Summary, scenarios map[string]*scenariov1.Scenario) (*runfile.ScenarioResult, error) {
-	var trials []*runfile.ScenarioResult
+func find(dir, name string, summary *resultfile.Summary, scenarios map[string]*scenariov1.Scenario) (*resultfile.ScenarioResult, error) {
+	var trials []*resultfile.ScenarioResult
 	var names, known []string
 	for i := range summary.Scenarios {
 		entry := &summary.Scenarios[i]
@@ -114,7 +115,7 @@ func find(dir, name string, summary *runfile.Summary, scenarios map[string]*scen
 	case 1:
 		return trials[0], nil
 	case 0:
-		hint := "see the names in " + runfile.SummaryFile
+		hint := "see the names in " + results.SummaryFile
 		if nearest := spelling.Nearest(name, known, 3); nearest != "" {
 			hint = fmt.Sprintf("did you mean %q?", nearest)
 		}

@@ -16,7 +16,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/original/importer"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	"github.com/toolsandbox/toolsandbox/runs/report"
-	"github.com/toolsandbox/toolsandbox/runs/runfile"
+	"github.com/toolsandbox/toolsandbox/runs/results"
 	"github.com/toolsandbox/toolsandbox/scenario"
 	"github.com/toolsandbox/toolsandbox/scenario/document"
 	"github.com/toolsandbox/toolsandbox/scenario/pack"
@@ -157,8 +157,8 @@ func (o *importOptions) write(catalogue *scenariov1.Catalogue, source string) er
 	if err != nil {
 		return err
 	}
-	if err := runfile.WriteFile(filepath.Join(o.out, packCatalogue), wire); err != nil {
+	if err := results.WriteFile(filepath.Join(o.out, packCatalogue), wire); err != nil {
 		return err
 	}
-	return runfile.WriteFile(filepath.Join(o.out, packDescription), fmt.Appendf(nil, "name: %s\ndescription: %s\n", name, description))
+	return results.WriteFile(filepath.Join(o.out, packDescription), fmt.Appendf(nil, "name: %s\ndescription: %s\n", name, description))
 }

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/toolsandbox/toolsandbox/runs/runfile"
+	"github.com/toolsandbox/toolsandbox/runs/results"
 )
 
 // chatHandler is a chat completions server. Its agent turns wifi off, and its user ends the
@@ -70,12 +70,12 @@ func TestRunModel(t *testing.T) {
 			t.Errorf("conversation: got no %q in %s", want, conversation)
 		}
 	}
-	run, err := runfile.ReadRun(out)
+	run, err := results.ReadRun(out)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if u := run.Rollouts[0].Usage; *u.Agent.InputTokens != 2000 || *u.User.CostUSD != 0.0065 {
-		t.Errorf("%s: got usage %+v and %+v, want 2000 tokens for two turns of the agent, and $0.0065 for one of the user", runfile.RunFile, u.Agent, u.User)
+		t.Errorf("%s: got usage %+v and %+v, want 2000 tokens for two turns of the agent, and $0.0065 for one of the user", results.RunFile, u.Agent, u.User)
 	}
 	const want = "models: 3,000 tokens in, 300 out, about $0.0065 if the price table is right, without openai:m (no price)"
 	if !strings.Contains(stdout.String(), want) {

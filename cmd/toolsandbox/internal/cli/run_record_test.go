@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/toolsandbox/toolsandbox/internal/process"
-	"github.com/toolsandbox/toolsandbox/runs/runfile"
+	"github.com/toolsandbox/toolsandbox/runs/results"
 )
 
 // command runs the command line and returns exit code and output.
@@ -33,9 +33,9 @@ func mustRun(t *testing.T, args ...string) (stdout string) {
 	return stdout
 }
 
-func readRunFile(t *testing.T, dir string) *runfile.Run {
+func readRunFile(t *testing.T, dir string) *results.Run {
 	t.Helper()
-	run, err := runfile.ReadRun(dir)
+	run, err := results.ReadRun(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func TestRunRecord(t *testing.T) {
 	t.Setenv("TOOLSANDBOX_SEED", "7")
 	t.Chdir(t.TempDir())
 	args := []string{"--agent", "random", "--out", "out", "-p", "2", "turn_off_wifi"}
-	var runs []*runfile.Run
+	var runs []*results.Run
 	for range 2 {
 		mustRun(t, args...)
 		runs = append(runs, readRunFile(t, "out"))
@@ -158,7 +158,7 @@ func TestLongResumeOther(t *testing.T) {
 		t.Errorf("a changed script: got %q, want %q", stderr, want)
 	}
 	if diff := cmp.Diff(before, readRunFile(t, "out")); diff != "" {
-		t.Errorf("%s has changed (-before +after):\n%s", runfile.RunFile, diff)
+		t.Errorf("%s has changed (-before +after):\n%s", results.RunFile, diff)
 	}
 	if err := os.WriteFile("turns.yaml", []byte(turns), 0o600); err != nil {
 		t.Fatal(err)

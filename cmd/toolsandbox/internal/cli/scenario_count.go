@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/toolsandbox/toolsandbox/original/resultfile"
 	"github.com/toolsandbox/toolsandbox/runs/catalogue"
 	"github.com/toolsandbox/toolsandbox/runs/report"
-	"github.com/toolsandbox/toolsandbox/runs/runfile"
 	"github.com/toolsandbox/toolsandbox/scenario"
 	"github.com/toolsandbox/toolsandbox/scenario/form"
 	"github.com/toolsandbox/toolsandbox/services/toolhost"
@@ -83,7 +83,7 @@ func countScenarios(scenarios []scenario.Expanded) *counts {
 		}
 		out.Scenarios++
 		setup := e.Scenario().GetSetup()
-		for _, name := range runfile.CountedCategories(setup.GetCategories()) {
+		for _, name := range resultfile.CountedCategories(setup.GetCategories()) {
 			categories[name]++
 		}
 		if e.Suffix != "" {
@@ -106,7 +106,7 @@ func countScenarios(scenarios []scenario.Expanded) *counts {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(categories)) { // those of packs
-		if !slices.Contains(order, name) && name != runfile.AllCategories {
+		if !slices.Contains(order, name) && name != resultfile.AllCategories {
 			order = append(order, name)
 		}
 	}

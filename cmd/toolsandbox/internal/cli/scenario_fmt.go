@@ -8,7 +8,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/process"
 	"github.com/toolsandbox/toolsandbox/runs/report"
-	"github.com/toolsandbox/toolsandbox/runs/runfile"
+	"github.com/toolsandbox/toolsandbox/runs/results"
 	"github.com/toolsandbox/toolsandbox/scenario/document"
 	"github.com/toolsandbox/toolsandbox/scenario/form"
 	"github.com/toolsandbox/toolsandbox/scenario/pack"
@@ -69,5 +69,5 @@ func format(name string, write bool) (different bool, err error) {
 	if err != nil || bytes.Equal(before, after) || !write {
 		return err == nil && !bytes.Equal(before, after), err
 	}
-	return true, runfile.WriteFile(name, after)
+	return true, results.WriteFile(name, after)
 }

@@ -17,10 +17,11 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/process"
 	"github.com/toolsandbox/toolsandbox/internal/world"
+	"github.com/toolsandbox/toolsandbox/original/resultfile"
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	"github.com/toolsandbox/toolsandbox/runs/report"
-	"github.com/toolsandbox/toolsandbox/runs/runfile"
+	"github.com/toolsandbox/toolsandbox/runs/results"
 )
 
 // scoreOptions are the flags of score.
@@ -51,7 +52,7 @@ which a measure of the pack's own failed get one.`,
 		},
 	}
 	options.scorer.register(cmd.Flags())
-	cmd.Flags().BoolVar(&options.write, "write", false, "write the new scores to "+runfile.SummaryFile+", the old ones to "+runfile.PreviousSummaryFile+", and the users' flags to "+runfile.RunFile)
+	cmd.Flags().BoolVar(&options.write, "write", false, "write the new scores to "+results.SummaryFile+", the old ones to "+results.PreviousSummaryFile+", and the users' flags to "+results.RunFile)
 	cmd.Flags().BoolVar(&options.asJSON, "json", false, "print JSON instead of a table")
 	return cmd
 }
@@ -75,9 +76,9 @@ func (o *scoreOptions) run(ctx context.Context, dir string, patterns []string, s
 	changed := !reflect.DeepEqual(summary.Scenarios, scored.Scenarios)
 	flagged := len(rescore.outcome.Flagged) > 0
 	if o.write {
-		if _, err := os.Stat(filepath.Join(dir, runfile.EuroEvalFile)); err == nil && changed {
+		if _, err := os.Stat(filepath.Join(dir, results.EuroEvalFile)); err == nil && changed {
 			return process.UsageErrorf("--write: EuroEval's figures in %s would no longer match the scores: toolsandbox run --replay %s --out DIR grades the answers again",
-				filepath.Join(dir, runfile.EuroEvalFile), report.ShellWord(dir))
+				filepath.Join(dir, results.EuroEvalFile), report.ShellWord(dir))
 		}
 		if err := rescore.write(scored, changed); err != nil {
 			return err
@@ -96,22 +97,22 @@ func (o *scoreOptions) run(ctx context.Context, dir string, patterns []string, s
 	}
 	switch {
 	case rescore.outcome.Written && !changed:
-		_, err = fmt.Fprintf(stderr, "user flags: %s\n", filepath.Join(dir, runfile.RunFile))
+		_, err = fmt.Fprintf(stderr, "user flags: %s\n", filepath.Join(dir, results.RunFile))
 	case rescore.outcome.Written:
-		_, err = fmt.Fprintf(stderr, "results: %s, the old ones in %s\n", filepath.Join(dir, runfile.SummaryFile), runfile.PreviousSummaryFile)
+		_, err = fmt.Fprintf(stderr, "results: %s, the old ones in %s\n", filepath.Join(dir, results.SummaryFile), results.PreviousSummaryFile)
 	case o.write:
 		_, err = fmt.Fprintln(stderr, "nothing to write: no score moved")
 	case changed:
-		_, err = fmt.Fprintf(stderr, "nothing written: add --write to replace %s\n", filepath.Join(dir, runfile.SummaryFile))
+		_, err = fmt.Fprintf(stderr, "nothing written: add --write to replace %s\n", filepath.Join(dir, results.SummaryFile))
 	case flagged:
-		_, err = fmt.Fprintf(stderr, "nothing written: add --write to replace %s\n", filepath.Join(dir, runfile.RunFile))
+		_, err = fmt.Fprintf(stderr, "nothing written: add --write to replace %s\n", filepath.Join(dir, results.RunFile))
 	}
 	return err
 }
 
 // selectRollouts returns the indices of the rollouts that match any pattern; every pattern must
 // match something.
-func selectRollouts(dir string, patterns []string, summary *runfile.Summary, scenarios map[string]*scenariov1.Scenario) ([]int, error) {
+func selectRollouts(dir string, patterns []string, summary *resultfile.Summary, scenarios map[string]*scenariov1.Scenario) ([]int, error) {
 	selected := make(map[int]bool)
 	for _, pattern := range patterns {
 		found := false
@@ -127,7 +128,7 @@ func selectRollouts(dir string, patterns []string, summary *runfile.Summary, sce
 			}
 		}
 		if !found {
-			return nil, process.UsageErrorf("NAME: the run in %s did not play %q: see the names in %s", dir, pattern, runfile.SummaryFile)
+			return nil, process.UsageErrorf("NAME: the run in %s did not play %q: see the names in %s", dir, pattern, results.SummaryFile)
 		}
 	}
 	var indices []int
@@ -146,9 +147,9 @@ type rescore struct {
 	digests   map[string]string
 	// run is the record of the run, nil for a run of the original. It gets the flags of checked
 	// users.
-	run *runfile.Run
+	run *results.Run
 	// entries are those of the summary; scoring replaces them.
-	entries []runfile.ScenarioResult
+	entries []resultfile.ScenarioResult
 	outcome *report.Rescore
 
 	textIsNoCall bool
@@ -164,7 +165,7 @@ func (r *rescore) all(ctx context.Context, client evaluatorv1.EvaluatorServiceCl
 	return nil
 }
 
-func (r *rescore) one(ctx context.Context, client evaluatorv1.EvaluatorServiceClient, entry *runfile.ScenarioResult) error {
+func (r *rescore) one(ctx context.Context, client evaluatorv1.EvaluatorServiceClient, entry *resultfile.ScenarioResult) error {
 	scenario := r.scenarios[scenarioName(entry.Name, r.scenarios)]
 	switch {
 	case entry.Failed() && !entry.MeasureFailed():
@@ -174,7 +175,7 @@ func (r *rescore) one(ctx context.Context, client evaluatorv1.EvaluatorServiceCl
 		r.outcome.NoScenario = append(r.outcome.NoScenario, entry.Name)
 		return nil
 	}
-	trajectory, err := runfile.ReadTrajectory(r.dir, entry.Name, r.digests[entry.Name], world.SchemaOrBuiltin(scenario.GetEvaluation().GetSchema()))
+	trajectory, err := results.ReadTrajectory(r.dir, entry.Name, r.digests[entry.Name], world.SchemaOrBuiltin(scenario.GetEvaluation().GetSchema()))
 	if errors.Is(err, fs.ErrNotExist) {
 		r.outcome.NoTrajectory = append(r.outcome.NoTrajectory, entry.Name)
 		return nil
@@ -202,9 +203,9 @@ func (r *rescore) one(ctx context.Context, client evaluatorv1.EvaluatorServiceCl
 }
 
 // write writes the changed files of the run.
-func (r *rescore) write(scored *runfile.Summary, changed bool) error {
+func (r *rescore) write(scored *resultfile.Summary, changed bool) error {
 	if changed {
-		if err := runfile.ReplaceSummary(r.dir, scored); err != nil {
+		if err := results.ReplaceSummary(r.dir, scored); err != nil {
 			return err
 		}
 		r.outcome.Written = true
@@ -213,5 +214,5 @@ func (r *rescore) write(scored *runfile.Summary, changed bool) error {
 		return nil
 	}
 	r.outcome.Written = true
-	return runfile.WriteRun(r.dir, r.run)
+	return results.WriteRun(r.dir, r.run)
 }

@@ -13,12 +13,13 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/process"
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
+	"github.com/toolsandbox/toolsandbox/original/resultfile"
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/runs/catalogue"
 	"github.com/toolsandbox/toolsandbox/runs/report"
-	"github.com/toolsandbox/toolsandbox/runs/runfile"
+	"github.com/toolsandbox/toolsandbox/runs/results"
 	"github.com/toolsandbox/toolsandbox/runs/standalone"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/player"
 )
@@ -29,7 +30,7 @@ type scorer struct {
 	catalogue    catalogue.Selection
 	installation standalone.Config
 	network      *pflag.FlagSet
-	run          *runfile.Run      // nil for a run of the original
+	run          *results.Run      // nil for a run of the original
 	digests      map[string]string // of the trajectories, by rollout; empty for a run of the original
 }
 
@@ -45,7 +46,7 @@ func (s *scorer) register(flags *pflag.FlagSet) {
 }
 
 // load reads the record and the summary of the run in dir and the scenarios by name.
-func (s *scorer) load(ctx context.Context, warnings io.Writer, dir string) (*runfile.Summary, map[string]*scenariov1.Scenario, error) {
+func (s *scorer) load(ctx context.Context, warnings io.Writer, dir string) (*resultfile.Summary, map[string]*scenariov1.Scenario, error) {
 	if err := s.installation.Network.Validate(); err != nil {
 		return nil, nil, process.UsageErrorf("%w", err)
 	}
@@ -54,7 +55,7 @@ func (s *scorer) load(ctx context.Context, warnings io.Writer, dir string) (*run
 		return nil, nil, err
 	}
 	if s.run = run; run == nil {
-		err = report.Warn(warnings, "%s has no %s: its trajectories are not verified", dir, runfile.RunFile)
+		err = report.Warn(warnings, "%s has no %s: its trajectories are not verified", dir, results.RunFile)
 	} else {
 		s.digests = run.Digests()
 	}
@@ -80,15 +81,15 @@ func (s *scorer) textIsNoCall() bool {
 
 // readScores reads the summary and the record of the run in dir; the record is nil if the run has
 // none.
-func readScores(dir string, warnings io.Writer) (*runfile.Summary, *runfile.Run, error) {
-	summary, err := runfile.ReadSummary(dir)
+func readScores(dir string, warnings io.Writer) (*resultfile.Summary, *results.Run, error) {
+	summary, err := results.ReadSummary(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, noSummary(dir)
 	}
 	if err != nil {
 		return nil, nil, withAdvice(dir, err)
 	}
-	run, err := runfile.ReadRun(dir)
+	run, err := results.ReadRun(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return summary, nil, nil
 	}
@@ -103,14 +104,14 @@ func readScores(dir string, warnings io.Writer) (*runfile.Summary, *runfile.Run,
 
 // noSummary is the error for a directory without the results of a run.
 func noSummary(dir string) error {
-	if _, err := runfile.ReadRun(dir); err == nil {
+	if _, err := results.ReadRun(dir); err == nil {
 		return process.UsageErrorf("RUN: the run in %s has no results yet: toolsandbox run --out %s --resume with its flags plays it to its end", dir, report.ShellWord(dir))
 	}
 	return process.UsageErrorf("RUN: %s holds no finished run: give the --out directory of toolsandbox run", dir)
 }
 
 // warnNotPlayed warns of a run that has not reached its end.
-func warnNotPlayed(w io.Writer, dir string, run *runfile.Run) error {
+func warnNotPlayed(w io.Writer, dir string, run *results.Run) error {
 	missing := run.NotPlayed()
 	if missing == 0 {
 		return nil
@@ -121,7 +122,7 @@ func warnNotPlayed(w io.Writer, dir string, run *runfile.Run) error {
 
 // withAdvice adds advice about a damaged file of the run in dir.
 func withAdvice(dir string, err error) error {
-	if errors.Is(err, runfile.ErrDamaged) {
+	if errors.Is(err, results.ErrDamaged) {
 		return fmt.Errorf("%w: toolsandbox run --out %s --resume with the run's flags writes it again", err, report.ShellWord(dir))
 	}
 	return err

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/toolsandbox/toolsandbox/runs/play"
-	"github.com/toolsandbox/toolsandbox/runs/runfile"
+	"github.com/toolsandbox/toolsandbox/runs/results"
 	"github.com/toolsandbox/toolsandbox/runs/session"
 )
 
@@ -29,7 +29,7 @@ conversation holds the same.`,
 				if err != nil {
 					return err
 				}
-				return runfile.PrintExchanges(cmd.OutOrStdout(), play.Exchanges(items))
+				return results.PrintExchanges(cmd.OutOrStdout(), play.Exchanges(items))
 			})
 		},
 	}

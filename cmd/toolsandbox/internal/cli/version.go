@@ -7,16 +7,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/toolsandbox/toolsandbox/runs/report"
-	"github.com/toolsandbox/toolsandbox/runs/runfile"
+	"github.com/toolsandbox/toolsandbox/runs/results"
 )
 
 // program returns the build information. A build outside a repository, or by go run, has no commit.
-func program() runfile.Program {
+func program() results.Program {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
-		return runfile.Program{}
+		return results.Program{}
 	}
-	p := runfile.Program{Version: info.Main.Version, Go: info.GoVersion}
+	p := results.Program{Version: info.Main.Version, Go: info.GoVersion}
 	for _, setting := range info.Settings {
 		switch setting.Key {
 		case "vcs.revision":

@@ -1,0 +1,252 @@
+// Package results holds the files of a run: those in the original's format, see
+// [resultfile], with which existing tools for them work, and run.json with the data that the
+// original lacks.
+//
+// The functions have no state. They replace each file atomically. After a failure of the machine
+// this holds for all files from the summary on, which is written last.
+package results
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/toolsandbox/toolsandbox/internal/world"
+	"github.com/toolsandbox/toolsandbox/original/resultfile"
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+)
+
+// These are the names of the files.
+const (
+	// SummaryFile holds the scores of a run. It is at the top of the run's directory.
+	SummaryFile = "result_summary.json"
+	// TrajectoriesDirectory holds one directory per rollout.
+	TrajectoriesDirectory = "trajectories"
+	// conversationFile holds the agent's view as chat messages, with the matches.
+	conversationFile = "conversation.json"
+	// contextFile holds every message and every version of every table.
+	contextFile = "execution_context.json"
+	// prettyFile contains the messages as a readable table.
+	prettyFile = "pretty_print.txt"
+)
+
+// ErrName means that a name is not valid for a directory.
+var ErrName = errors.New("not a name for a directory")
+
+// ErrDamaged means that a file has another content than was written.
+var ErrDamaged = errors.New("damaged")
+
+// Rollout is the input for the files of one rollout.
+type Rollout struct {
+	resultfile.Rollout
+	// Usage is the usage of models by turn.
+	Usage []*busv1.TurnUsage
+	// Damage is the reason why the trajectory cannot be read, empty if it can.
+	Damage string
+	// Digest is the result of WriteTrajectory.
+	Digest string
+	// RecordingDigest is the hex digest of its recorded external input, empty without any.
+	RecordingDigest string
+}
+
+// Summarize returns the summary of a run's rollouts in their order.
+func Summarize(rollouts []Rollout) *resultfile.Summary {
+	played := make([]resultfile.Rollout, len(rollouts))
+	for i, r := range rollouts {
+		played[i] = r.Rollout
+	}
+	return resultfile.Summarize(played)
+}
+
+// RunDirectory returns the name of a run's directory, e.g.
+// agent_oracle_user_scripted_05_22_2024_10_30_00. The time is in its own location. Underscores
+// replace unsafe characters.
+func RunDirectory(agent, user string, now time.Time) string {
+	return "agent_" + safeName(agent) + "_user_" + safeName(user) + "_" + now.Format("01_02_2006_15_04_05")
+}
+
+// safeName keeps letters, digits, dots, dashes and underscores, and replaces the rest.
+func safeName(name string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '.', r == '-', r == '_':
+			return r
+		default:
+			return '_'
+		}
+	}, name)
+}
+
+// WriteTrajectory writes the files of one rollout to its directory below dir, the run's directory.
+// It creates missing directories. A failed rollout has no conversation.json. digest is the hex
+// SHA-256 of execution_context.json. The error is ErrName for an unsafe directory name, otherwise
+// that of the file system.
+func WriteTrajectory(dir string, r Rollout) (digest string, err error) {
+	name := r.Name()
+	if !isName(name) {
+		return "", fmt.Errorf("write trajectory %q: %w", name, ErrName)
+	}
+	files := []struct {
+		name  string
+		write func() ([]byte, error)
+	}{
+		{conversationFile, func() ([]byte, error) { return resultfile.Conversation(r.Rollout) }},
+		{contextFile, func() ([]byte, error) { return resultfile.Context(r.Rollout) }},
+		{prettyFile, func() ([]byte, error) { return resultfile.PrettyPrint(r.Rollout), nil }},
+	}
+	if r.Failed() {
+		files = files[1:]
+	}
+	target := filepath.Join(dir, TrajectoriesDirectory, name)
+	if err := os.MkdirAll(target, 0o755); err != nil {
+		return "", fmt.Errorf("write trajectory: %w", err)
+	}
+	for _, file := range files {
+		data, err := file.write()
+		if err == nil {
+			err = writeFile(filepath.Join(target, file.name), data, false)
+		}
+		if err != nil {
+			return "", fmt.Errorf("write trajectory %s: %w", name, err)
+		}
+		if file.name == contextFile {
+			digest = digestOf(data)
+		}
+	}
+	return digest, nil
+}
+
+func digestOf(data []byte) string { return fmt.Sprintf("%x", sha256.Sum256(data)) }
+
+// WriteSummary writes the summary of a run to its directory, which it creates. It first syncs all
+// earlier files. If the machine fails before, resuming the run writes all files again.
+func WriteSummary(dir string, summary *resultfile.Summary) error {
+	data, err := encode(summary, "    ")
+	if err != nil {
+		return fmt.Errorf("write summary: %w", err)
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("write summary: %w", err)
+	}
+	if err := syncFiles(dir); err != nil {
+		return fmt.Errorf("write summary: %w", err)
+	}
+	if err := writeFile(filepath.Join(dir, SummaryFile), data, true); err != nil {
+		return fmt.Errorf("write summary: %w", err)
+	}
+	return nil
+}
+
+// ReadSummary reads the summary of a run from its directory. It ignores unknown fields. The error
+// wraps fs.ErrNotExist if the file is missing and ErrDamaged if it is invalid.
+func ReadSummary(dir string) (*resultfile.Summary, error) {
+	return readFile(dir, SummaryFile, "", resultfile.ParseSummary)
+}
+
+// ReadTrajectory reads the trajectory of a rollout below dir, the run's directory, with the tables
+// of schema. Numbers outside JSON were written as null and stay null. digest is the result of
+// WriteTrajectory, empty if unknown. The error wraps fs.ErrNotExist if the rollout does not exist,
+// ErrName for an invalid name, and ErrDamaged for an invalid file or another digest.
+func ReadTrajectory(dir, name, digest string, schema *world.Schema) (*resultfile.Trajectory, error) {
+	if !isName(name) {
+		return nil, fmt.Errorf("read trajectory %q: %w", name, ErrName)
+	}
+	return readFile(dir, filepath.Join(TrajectoriesDirectory, name, contextFile), digest, func(data []byte) (*resultfile.Trajectory, error) {
+		return resultfile.ParseContext(data, schema)
+	})
+}
+
+// isName reports whether a name is valid for a directory.
+func isName(name string) bool {
+	return filepath.IsLocal(name) && name != "." && !strings.ContainsAny(name, `/\`)
+}
+
+// readFile reads a file of a run and checks its digest unless that is empty. The error wraps
+// ErrDamaged if the digest differs or parse fails.
+func readFile[T any](dir, name, digest string, parse func([]byte) (*T, error)) (*T, error) {
+	data, err := os.ReadFile(filepath.Join(dir, name))
+	if err != nil {
+		return nil, fmt.Errorf("read results: %w", err)
+	}
+	if got := digestOf(data); digest != "" && got != digest {
+		return nil, damagedError(dir, name, fmt.Errorf("its SHA-256 is %.12s, %s says %.12s", got, RunFile, digest))
+	}
+	content, err := parse(data)
+	if err != nil {
+		return nil, damagedError(dir, name, err)
+	}
+	return content, nil
+}
+
+func damagedError(dir, name string, err error) error {
+	return fmt.Errorf("%s is %w: %w", filepath.Join(dir, name), ErrDamaged, err)
+}
+
+// WriteFile replaces a file atomically, also if the machine crashes, and creates its directory. It
+// keeps the permissions of the old file. A file has one writer.
+func WriteFile(path string, data []byte) error {
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), writeFile(path, data, true)); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
+}
+
+// writeFile replaces a file atomically: readers see the old or the new content, also after a crash
+// of the process and, with lasting, of the machine. It keeps the permissions of the old file. The
+// next write reuses the temporary file of a crash. A file has one writer.
+func writeFile(path string, data []byte, lasting bool) (err error) {
+	dir := filepath.Dir(path)
+	old, missing := os.Stat(path)
+	file, err := os.OpenFile(filepath.Join(dir, "."+filepath.Base(path)+".new"), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = file.Close()
+			_ = os.Remove(file.Name())
+		}
+	}()
+	if missing == nil {
+		err = file.Chmod(old.Mode().Perm())
+	}
+	if err == nil {
+		_, err = file.Write(data)
+	}
+	if lasting && err == nil {
+		err = file.Sync()
+	}
+	if err = errors.Join(err, file.Close()); err != nil {
+		return err
+	}
+	if err = os.Rename(file.Name(), path); err != nil || !lasting {
+		return err
+	}
+	return syncDirectory(dir)
+}
+
+// syncDirectory syncs a rename.
+func syncDirectory(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// encode encodes a struct with minimal escapes, indented if indent is not empty, without trailing
+// newline.
+func encode(v any, indent string) ([]byte, error) {
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", indent)
+	err := encoder.Encode(v)
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), err
+}

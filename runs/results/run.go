@@ -1,0 +1,298 @@
+package results
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/toolsandbox/toolsandbox/original/resultfile"
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+)
+
+// RunFile describes the run and its rollouts, with the data that the original's files lack.
+const RunFile = "run.json"
+
+// Run is the content of RunFile. Only its times come from the wall clock.
+type Run struct {
+	// SweepID is the id of the sweep, SpecDigest the digest of its specification.
+	SweepID    string `json:"sweep_id"`
+	SpecDigest string `json:"spec_digest"`
+	// SpecificationSHA256 is the hex digest of the recorded specification.
+	SpecificationSHA256 string `json:"specification_sha256"`
+	// Program is the build that began the run.
+	Program Program `json:"program"`
+	Agent   Player  `json:"agent"`
+	User    Player  `json:"user"`
+	Trials  int     `json:"trials"`
+	Seed    int64   `json:"seed"`
+	// Packs are the sources of the scenarios, null in a replay. Catalogue is the played part of them.
+	Packs     []Pack    `json:"packs"`
+	Catalogue Catalogue `json:"catalogue"`
+	// Arguments are the positional arguments of the command line.
+	Arguments []string `json:"arguments"`
+	// Flags are the initial values of all flags. Given names those that are not defaults.
+	Flags map[string]string `json:"flags"`
+	Given []string          `json:"flags_given"`
+	// Started is the first start. Ended is the last end. It is null while the run is active or after a
+	// kill.
+	Started time.Time  `json:"started"`
+	Ended   *time.Time `json:"ended"`
+	// Resumptions are the resumptions of the run. Each is a round of the sweep.
+	Resumptions []Resumption `json:"resumptions"`
+	// Totals and Rollouts describe the last end.
+	Totals   *Totals   `json:"totals"`
+	Rollouts []Outcome `json:"rollouts"`
+}
+
+// Program is a build of the program.
+type Program struct {
+	Version string `json:"version"`
+	// Commit is empty if the build does not know it. Modified reports local changes.
+	Commit   string `json:"commit"`
+	Modified bool   `json:"modified"`
+	Go       string `json:"go"`
+}
+
+// Player is the player of a role.
+type Player struct {
+	Name string `json:"name"`
+	// Model is null for other players than models.
+	Model *Model `json:"model"`
+}
+
+// Model is a language model. Null and empty settings are the provider's defaults.
+type Model struct {
+	Provider        string   `json:"provider"`
+	Model           string   `json:"model"`
+	BaseURL         string   `json:"base_url"`
+	Temperature     *float64 `json:"temperature"`
+	MaxTokens       int32    `json:"max_tokens,omitempty"`
+	ReasoningEffort string   `json:"reasoning_effort,omitempty"`
+	ThinkingBudget  int32    `json:"thinking_budget,omitempty"`
+}
+
+// Pack is a pack of scenarios.
+type Pack struct {
+	// From is its path, or the name of a built-in one.
+	From string `json:"from"`
+	// Name and Version are those of its pack.yaml, empty without them.
+	Name    string `json:"name"`
+	Version string `json:"version"`
+	// Digest is the hex digest of its files. A directory and its archive have the same digest.
+	Digest    string `json:"digest"`
+	Scenarios int    `json:"scenarios"`
+}
+
+// Catalogue is a set of scenarios.
+type Catalogue struct {
+	Scenarios int `json:"scenarios"`
+	// Digest is the hex digest of the scenarios with their evaluations.
+	Digest string `json:"digest"`
+}
+
+// Resumption is one resumption of a run.
+type Resumption struct {
+	Program Program `json:"program"`
+	// Flags are the values of changed flags.
+	Flags   map[string]string `json:"flags"`
+	Started time.Time         `json:"started"`
+	Ended   *time.Time        `json:"ended"`
+}
+
+// Round returns the current round of the sweep.
+func (r *Run) Round() int32 { return int32(len(r.Resumptions)) }
+
+// Damaged returns the rollouts with damaged stored data.
+func (r *Run) Damaged() []Outcome {
+	var damaged []Outcome
+	for _, rollout := range r.Rollouts {
+		if rollout.Damage != "" {
+			damaged = append(damaged, rollout)
+		}
+	}
+	return damaged
+}
+
+// Check reports a summary that is not that of the run. The error wraps ErrDamaged. dir is the
+// directory of both.
+func (r *Run) Check(dir string, summary *resultfile.Summary) error {
+	if len(summary.Scenarios) != len(r.Rollouts) {
+		return damagedError(dir, SummaryFile, fmt.Errorf("it has %d rollouts, %s has %d", len(summary.Scenarios), RunFile, len(r.Rollouts)))
+	}
+	for i, rollout := range r.Rollouts {
+		switch entry := summary.Scenarios[i]; {
+		case entry.Name != rollout.Name:
+			return damagedError(dir, SummaryFile, fmt.Errorf("its entry %d is %q, that of %s is %q", i, entry.Name, RunFile, rollout.Name))
+		case rollout.Scored && rollout.Damage == "" && !entry.Scored():
+			return damagedError(dir, SummaryFile, fmt.Errorf("%s has no similarity, but a score in %s", rollout.Name, RunFile))
+		}
+	}
+	return nil
+}
+
+// NotPlayed returns the number of rollouts without a result at the last end of the run.
+func (r *Run) NotPlayed() int {
+	if r == nil || r.Totals == nil {
+		return 0
+	}
+	return r.Totals.Rollouts - r.Totals.Done
+}
+
+// Causes returns the causes of a rollout by its name.
+func (r *Run) Causes(name string) []Cause {
+	for _, rollout := range r.Rollouts {
+		if rollout.Name == name {
+			return rollout.Causes
+		}
+	}
+	return nil
+}
+
+// Digests returns the digest of each rollout's execution_context.json, by the rollout's name.
+func (r *Run) Digests() map[string]string {
+	digests := make(map[string]string, len(r.Rollouts))
+	for _, rollout := range r.Rollouts {
+		digests[rollout.Name] = rollout.ContextSHA256
+	}
+	return digests
+}
+
+// Outcome is the data of a rollout besides its score.
+type Outcome struct {
+	// Name is the name in the summary. ID is the orchestrator's.
+	Name string `json:"name"`
+	ID   string `json:"id"`
+	Seed int64  `json:"seed"`
+	// End is finished, message_limit, repeated_turn, model_failure, infrastructure or cancelled.
+	End    string `json:"end"`
+	Scored bool   `json:"scored"`
+	// FailureClass is the reason why the rollout has no score: provider, network, user (the simulated
+	// one), context or internal. A scored failure is the agent's own; of these, only context is named.
+	FailureClass string `json:"failure_class,omitempty"`
+	// ContextSHA256 is the hex digest of its execution_context.json.
+	ContextSHA256 string `json:"execution_context_sha256,omitempty"`
+	// RecordingSHA256 is the hex digest of its recorded external input, empty without any.
+	RecordingSHA256 string `json:"recording_sha256,omitempty"`
+	// Damage is the reason why the result or the trajectory cannot be read. Its files are then old, if
+	// they exist.
+	Damage string `json:"damage,omitempty"`
+	// UserFlags are places where the simulated user may have left its role.
+	UserFlags []UserFlag `json:"user_flags,omitempty"`
+	// Causes are what may have cost the agent its score.
+	Causes []Cause `json:"causes,omitempty"`
+	// Usage is the usage of models, nil without models.
+	Usage *Usage `json:"usage,omitempty"`
+}
+
+// Cause is what happened in a rollout that may have cost the agent its score.
+type Cause struct {
+	// Kind is the kind, as docs/scoring.md lists them.
+	Kind string `json:"kind"`
+	// Count is how often it happened.
+	Count int `json:"count"`
+	// Index is the index of the message at which it happened first; the number of messages for the
+	// end.
+	Index int `json:"index"`
+	// Detail says more about the first, for people.
+	Detail string `json:"detail,omitempty"`
+}
+
+func causes(list []*busv1.Cause) []Cause {
+	var all []Cause
+	for _, c := range list {
+		all = append(all, Cause{c.GetKind(), int(c.GetCount()), int(c.GetIndex()), c.GetDetail()})
+	}
+	return all
+}
+
+// Totals sums up the outcomes of a run.
+type Totals struct {
+	// Rollouts is the number of rollouts, Done the number that ended, Scored the number of those with
+	// a score.
+	Rollouts int `json:"rollouts"`
+	Done     int `json:"done"`
+	Scored   int `json:"scored"`
+	// Ends counts rollouts by end. FailureClasses counts those without a score by class.
+	Ends           map[string]int `json:"ends"`
+	FailureClasses map[string]int `json:"failure_classes,omitempty"`
+	// UserFlagCounts counts the flags of simulated users, nil if no user was checked.
+	UserFlagCounts *UserFlagCounts `json:"user_flag_counts,omitempty"`
+	// Usage is the usage of all models.
+	Usage *Usage `json:"usage,omitempty"`
+}
+
+// End records the end of a run. total is the number of rollouts, rollouts the finished ones in
+// order.
+func (r *Run) End(now time.Time, total int, rollouts []Rollout) {
+	r.Ended = &now
+	if last := len(r.Resumptions) - 1; last >= 0 {
+		r.Resumptions[last].Ended = &now
+	}
+	totals := &Totals{Rollouts: total, Done: len(rollouts), Ends: map[string]int{}, FailureClasses: map[string]int{}, UserFlagCounts: CountUserFlags(rollouts)}
+	r.Rollouts = make([]Outcome, len(rollouts))
+	var turns []*busv1.TurnUsage
+	for i, rollout := range rollouts {
+		o := outcome(rollout)
+		r.Rollouts[i] = o
+		totals.Ends[o.End]++
+		if o.Scored {
+			totals.Scored++
+		}
+		if o.FailureClass != "" {
+			totals.FailureClasses[o.FailureClass]++
+		}
+		turns = append(turns, rollout.Usage...)
+	}
+	totals.Usage = usage(turns)
+	r.Totals = totals
+}
+
+func outcome(r Rollout) Outcome {
+	end := r.Result.GetEnd()
+	o := Outcome{
+		Name: r.Name(), ID: r.Result.GetRollout().GetId(), Seed: r.Result.GetRollout().GetSeed(),
+		End:    strings.ToLower(strings.TrimPrefix(end.GetReason().String(), "END_REASON_")),
+		Damage: r.Damage, ContextSHA256: r.Digest, RecordingSHA256: r.RecordingDigest,
+		Scored: resultfile.Scored(r.Result), UserFlags: userFlags(r.Result.GetUserFlags()), Causes: causes(r.Result.GetCauses()), Usage: usage(r.Usage),
+	}
+	class := end.GetFailureClass()
+	if class == agentgwv1.FailureClass_FAILURE_CLASS_CONTEXT || !o.Scored && class != agentgwv1.FailureClass_FAILURE_CLASS_UNSPECIFIED {
+		o.FailureClass = strings.ToLower(strings.TrimPrefix(class.String(), "FAILURE_CLASS_"))
+	}
+	return o
+}
+
+// ReadRun reads RunFile of a run's directory. The error wraps fs.ErrNotExist if there is none and
+// ErrDamaged if it is invalid.
+func ReadRun(dir string) (*Run, error) {
+	return readFile(dir, RunFile, "", func(data []byte) (*Run, error) {
+		run := &Run{}
+		if err := json.Unmarshal(data, run); err != nil {
+			return nil, err
+		}
+		if run.SweepID == "" || run.SpecDigest == "" {
+			return nil, errors.New("no sweep_id or spec_digest")
+		}
+		return run, nil
+	})
+}
+
+// WriteRun writes RunFile into a run's directory, which it creates. The file is synced.
+func WriteRun(dir string, run *Run) error {
+	data, err := encode(run, "    ")
+	if err == nil {
+		err = os.MkdirAll(dir, 0o755)
+	}
+	if err == nil {
+		err = writeFile(filepath.Join(dir, RunFile), append(data, '\n'), true)
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", filepath.Join(dir, RunFile), err)
+	}
+	return nil
+}
