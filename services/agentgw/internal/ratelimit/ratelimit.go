@@ -21,8 +21,8 @@
 // While the breaker is open, requests to a provider that has worked stay in the queue, and others
 // end with ErrBreakerOpen. An outage bounds that wait:
 //
-//	answering ── Throttled, Overloaded, TimedOut, Failed ──▶ outage ── Succeeded ──▶ answering
-//	                                  a run has waited in it for long: ErrOutage, or ErrBreakerOpen
+//	answering ── Throttled, Overloaded, TimedOut, Failed ──▶ outage ── Succeeded ──▶ …
+//	                            a run has waited in it for long: ErrOutage, or ErrBreakerOpen
 package ratelimit
 
 import (

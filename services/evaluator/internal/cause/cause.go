@@ -36,7 +36,7 @@ type finder struct {
 }
 
 // Find returns the causes in a trajectory with its result, by the index at which each happened
-// first. It returns nil for a rollout without a score that ended for another reason than its agent.
+// first. Of a trajectory whose messages are omitted it finds those of remarks, score and end.
 func Find(t *assemble.Trajectory, result *busv1.Result) []*busv1.Cause {
 	f := &finder{calls: make(map[string]*worldv1.ToolCall)}
 	called := false
@@ -49,8 +49,8 @@ func Find(t *assemble.Trajectory, result *busv1.Result) []*busv1.Cause {
 			f.remark(remark)
 		}
 	}
-	end := int32(len(t.Messages))
-	if !called && result.GetSimilarity() < 1 {
+	end := int32(t.Len())
+	if t.Omitted == 0 && !called && result.GetSimilarity() < 1 {
 		f.add(NoToolCalled, end, "")
 	}
 	for _, match := range result.GetMinefields() {

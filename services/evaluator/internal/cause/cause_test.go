@@ -37,6 +37,16 @@ func remark(role worldv1.Role, index int32, kind agentgwv1.RemarkKind, detail st
 	return assemble.Remark{Role: role, Index: index, Remark: &agentgwv1.Remark{Kind: kind, Detail: detail}}
 }
 
+// TestOmittedMessages finds no lack of calls in messages that nobody has read.
+func TestOmittedMessages(t *testing.T) {
+	failed := &busv1.End{Reason: busv1.EndReason_END_REASON_MODEL_FAILURE, ExceptionType: "KeyError"}
+	want := []*busv1.Cause{{Kind: "model_failure", Count: 1, Index: 40, Detail: "KeyError"}}
+	got := cause.Find(&assemble.Trajectory{Omitted: 40, Starting: 2, End: failed}, &busv1.Result{})
+	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
+		t.Errorf("causes (-want +got):\n%s", diff)
+	}
+}
+
 func TestFind(t *testing.T) {
 	one := func(kind string, index int32, detail string) *busv1.Cause {
 		return &busv1.Cause{Kind: kind, Count: 1, Index: index, Detail: detail}

@@ -143,7 +143,7 @@ func (c *apiError) noCredit(status int) bool {
 // into the model's context: Anthropic, Google, Cohere, Mistral, vLLM, SGLang, llama.cpp, TGI,
 // Ollama and Bedrock.
 var overflowText = regexp.MustCompile(`(?i)context (length|size|window)|maximum context|prompt is too long|too many (input )?tokens|` +
-	`(input|prompt)[a-z ()0-9]* (token count|tokens?|length)[^.]* exceed|exceeds? the (available context|maximum number of tokens|model's)|` +
+	`(input|prompt)[a-z ()0-9]* (token count|tokens?|length)[^.]* exceed|exceeds? the (available context|maximum number of tokens allowed)|` +
 	"(`inputs` tokens|inputs. must have less than)|too large for model with [0-9]+ maximum context")
 
 // overflowCodes are codes and types of such errors.

@@ -145,6 +145,7 @@ func TestContextOverflow(t *testing.T) {
 		{500, `{"error": "input length exceeds the context window"}`, true},
 		{429, `{"error": {"message": "Request too large: too many tokens per minute", "code": "rate_limit_exceeded"}}`, false},
 		{400, `{"error": {"message": "max_tokens is too large: 100000"}}`, false},
+		{400, `{"error": {"message": "max_tokens exceeds the model's maximum of output tokens"}}`, false},
 		{401, `{"error": {"message": "context window"}}`, false},
 		{400, `{"error": {"message": "tools: a name is too long"}}`, false},
 	} {
