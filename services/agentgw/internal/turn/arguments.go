@@ -18,34 +18,39 @@ const (
 	maxQuoted = 4
 )
 
-// object returns the arguments that a role meant: the JSON text of an object, or the text as it is
-// if it means none. Blanks and an empty text mean an empty object. An object may be quoted as a
+// object returns the arguments that a role meant as JSON text and as its value: an object, or the
+// text as it is if it means none. Blanks and an empty text mean an empty object. An object may be quoted as a
 // JSON text, also several times, and quotes and blanks may follow it. A quoted dict of Python stays
 // as it is, because the environment takes it for the dict, as the original does.
-func object(text string) string {
+func object(text string) (string, python.Value, error) {
 	meant := text
 	for level := range maxQuoted {
 		meant = strings.Trim(meant, blanks)
 		if meant == "" {
-			return noArguments
+			return parsed(noArguments)
 		}
 		value, err := python.ParseJSON(meant)
 		if err != nil {
 			break
 		}
 		if _, isObject := value.AsDict(); isObject {
-			return meant
+			return meant, value, nil
 		}
 		quoted, isText := value.AsStr()
 		if !isText || level == 0 && isDict(quoted) {
-			return text
+			return parsed(text)
 		}
 		meant = quoted
 	}
 	if first, ok := leadingObject(meant); ok {
-		return first
+		return parsed(first)
 	}
-	return text
+	return parsed(text)
+}
+
+func parsed(text string) (string, python.Value, error) {
+	value, err := python.ParseJSON(text)
+	return text, value, err
 }
 
 // isDict reports whether a text is a dict of Python.

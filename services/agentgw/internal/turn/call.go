@@ -144,10 +144,11 @@ func (c Composer) setArguments(made Call, call *worldv1.ToolCall) *Mistake {
 		call.ArgumentsText, call.ArgumentsCut = &text, !c.Compat
 		return &Mistake{Exception: exceptionValue, Detail: fmt.Sprintf("the answer was cut off within the arguments of %s", call.GetName())}
 	}
-	if !c.Compat {
-		text = object(text)
+	read := object
+	if c.Compat {
+		read = parsed
 	}
-	args, err := python.ParseJSON(text)
+	text, args, err := read(text)
 	if err != nil {
 		exception := exceptionJSON
 		var raised *python.Exception
