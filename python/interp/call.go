@@ -117,7 +117,7 @@ func (m *machine) callFunction(fn *function, positional []any, named []namedArgu
 	code := fn.code
 	n := len(code.Scope.Names)
 	m.alloc(64 + 16*n)
-	f := &frame{vars: newVars(n), parent: fn.closure}
+	f := newFrame(n, fn.closure)
 	m.bind(f, fn, positional, named)
 	if m.calls >= limit.CallDepth || m.stack+code.Nesting > limit.StackDepth {
 		panic(tooDeep())
@@ -231,8 +231,11 @@ func (m *machine) callTool(name string, positional []any, named []namedArgument)
 	for i, arg := range positional {
 		values[i] = m.toPython(arg, 0)
 	}
-	keywords := &python.Dict{}
-	keywords.Grow(len(named))
+	var keywords *python.Dict
+	if len(named) > 0 {
+		keywords = &python.Dict{}
+		keywords.Grow(len(named))
+	}
 	for _, k := range named {
 		if k.value != notGiven {
 			keywords.Set(k.name, m.toPython(k.value, 0))

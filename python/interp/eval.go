@@ -198,7 +198,7 @@ func (m *machine) cursor(f *frame, c *syntax.Comprehension) *cursor {
 	first := m.iter(m.eval(f, c.Clauses[0].Iterable))
 	n := len(c.Scope.Names)
 	m.alloc(64 + 16*n)
-	return &cursor{c: c, first: first, inner: &frame{vars: newVars(n), parent: f}}
+	return &cursor{c: c, first: first, inner: newFrame(n, f)}
 }
 
 // next advances to the next selected item and reports whether one exists.

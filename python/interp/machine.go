@@ -78,14 +78,31 @@ type frame struct {
 	vars   []any
 	parent *frame
 	result any // value of the return statement
+	few    [6]any
+}
+
+// newFrame returns a frame with n variables that have no value. Few of them lie in the frame.
+func newFrame(n int, parent *frame) *frame {
+	f := &frame{parent: parent}
+	if n > len(f.few) {
+		f.vars = newVars(n)
+		return f
+	}
+	f.vars = f.few[:n:n]
+	clearVars(f.vars)
+	return f
 }
 
 func newVars(n int) []any {
 	vars := make([]any, n)
+	clearVars(vars)
+	return vars
+}
+
+func clearVars(vars []any) {
 	for i := range vars {
 		vars[i] = absent
 	}
-	return vars
 }
 
 // raised is the panic value of an exception.

@@ -242,17 +242,31 @@ func (f *function) bind(positional []python.Value, keyword *python.Dict) (args [
 	if f.takesRest {
 		named, keyword = keyword, nil
 	}
-	bound, err := f.signed.Bind(positional, keyword)
-	if exception, ok := errors.AsType[*python.Exception](err); ok {
-		return nil, nil, raise(exception.Type, f.name+"() "+exception.Text)
+	args = positional
+	if len(positional) != len(f.params) || keyword.Len() > 0 {
+		if args, err = f.complete(positional, keyword); err != nil {
+			return nil, nil, err
+		}
 	}
-	args = make([]python.Value, len(bound))
-	for i, arg := range bound {
-		if args[i] = arg.Value; arg.Given && !f.params[i].Type.accepts(arg.Value) {
-			return nil, nil, wrongType(&f.params[i], arg.Value)
+	for i, arg := range args {
+		if !f.params[i].Type.accepts(arg) {
+			return nil, nil, wrongType(&f.params[i], arg)
 		}
 	}
 	return args, named, nil
+}
+
+// complete returns the values of the parameters, of which some are named or have their defaults.
+func (f *function) complete(positional []python.Value, keyword *python.Dict) ([]python.Value, error) {
+	bound, err := f.signed.Bind(positional, keyword)
+	if exception, ok := errors.AsType[*python.Exception](err); ok {
+		return nil, raise(exception.Type, f.name+"() "+exception.Text)
+	}
+	args := make([]python.Value, len(bound))
+	for i, arg := range bound {
+		args[i] = arg.Value
+	}
+	return args, nil
 }
 
 // library is the API for tools in Python besides builtins.
