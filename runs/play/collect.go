@@ -142,6 +142,9 @@ func (c *collector) write(result *busv1.Result) (results.Rollout, report.Row, er
 	if scenario == nil {
 		return results.Rollout{}, report.Row{}, fmt.Errorf("result of %s: scenario %q is not in this run", id, result.GetRollout().GetScenario())
 	}
+	if namesNoLog(result) { // anybody may have written the score
+		result = &busv1.Result{Rollout: result.GetRollout(), Round: result.GetRound(), End: &busv1.End{Reason: busv1.EndReason_END_REASON_INFRASTRUCTURE, Detail: damage}}
+	}
 	if damage != "" { // existing files stay
 		return results.Rollout{Rollout: resultfile.Rollout{Scenario: scenario, Result: result, Directory: c.name(result)}, Damage: damage}, report.Row{Name: c.name(result), Result: result}, nil
 	}
@@ -171,6 +174,9 @@ func (c *collector) write(result *busv1.Result) (results.Rollout, report.Row, er
 // trajectory fetches the scored trajectory of a result, or describes its damage.
 func (c *collector) trajectory(result *busv1.Result) (trajectory *orchestratorv1.GetTrajectoryResponse, damage string, err error) {
 	id := result.GetRollout().GetId()
+	if namesNoLog(result) {
+		return nil, fmt.Sprintf("rollout %s: its result does not name the log that was scored", id), nil
+	}
 	trajectory, err = c.planned.Trajectory(c.ctx, id)
 	switch code := status.Code(err); {
 	case code == codes.DataLoss, code == codes.NotFound:
@@ -184,6 +190,11 @@ func (c *collector) trajectory(result *busv1.Result) (trajectory *orchestratorv1
 		return nil, cmp.Or(result.GetEnd().GetDetail(), "its log is empty"), nil
 	}
 	return trajectory, "", nil
+}
+
+// namesNoLog reports whether a result has a score, but not the digest of a log to check it with.
+func namesNoLog(result *busv1.Result) bool {
+	return resultfile.Scored(result) && len(result.GetLogDigest()) == 0
 }
 
 // storeRecording stores the external input of a rollout for a replay, and the models' exchanges for
@@ -245,7 +256,7 @@ func number(rolloutID string) int {
 	return n
 }
 
-// finish waits for the files and writes the record and the summary of finished rollouts. It does
+// finish waits for the files and writes those of the whole run. It does
 // nothing before start.
 func (c *collector) finish() error {
 	if c.queue == nil {
@@ -260,19 +271,11 @@ func (c *collector) finish() error {
 	}
 	slices.SortFunc(c.finished, func(a, b finished) int { return a.number - b.number })
 	c.record.End(now(), c.total(), c.rollouts())
-	if err := results.WriteRun(c.directory.path, c.record); err != nil {
-		return err
-	}
-	return errors.Join(c.writeEuroEval(), results.WriteSummary(c.directory.path, c.summary()))
-}
-
-// writeEuroEval writes the results of records of EuroEval's task beside the summary.
-func (c *collector) writeEuroEval() error {
 	var err error
-	if c.euroeval, err = results.NewEuroEval(c.rollouts(), c.draws); err != nil || c.euroeval == nil {
+	if c.euroeval, err = results.NewEuroEval(c.rollouts(), c.draws); err != nil {
 		return err
 	}
-	return results.WriteEuroEval(c.directory.path, c.euroeval, c.record.Agent, *c.record.Ended)
+	return results.WriteResults(c.directory.path, c.record, c.summary(), c.euroeval)
 }
 
 func (c *collector) rollouts() []results.Rollout {

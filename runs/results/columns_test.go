@@ -89,7 +89,7 @@ func TestOriginalColumns(t *testing.T) {
 	for name, rollouts := range map[string][]Rollout{"models": rollouts, "nothing scored": rollouts[2:], "nothing": nil} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			if err := WriteSummary(dir, Summarize(rollouts)); err != nil {
+			if err := storeSummary(dir, Summarize(rollouts)); err != nil {
 				t.Fatal(err)
 			}
 			top, rows, categories := columns(t, dir)
@@ -129,7 +129,7 @@ func TestUnscoredIsNull(t *testing.T) {
 	broken.Result.Similarity = math.NaN()
 	dir := t.TempDir()
 	want := Summarize(append(rollouts[2:], broken))
-	if err := WriteSummary(dir, want); err != nil {
+	if err := storeSummary(dir, want); err != nil {
 		t.Fatal(err)
 	}
 	for _, key := range []string{"similarity", "milestone_similarity", "minefield_similarity"} {

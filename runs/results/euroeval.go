@@ -2,10 +2,8 @@ package results
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -14,10 +12,6 @@ import (
 	"github.com/toolsandbox/toolsandbox/original/resultfile"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 )
-
-// EuroEvalFile contains the verdicts on answers to records of EuroEval's task. Only a run with such
-// records has it.
-const EuroEvalFile = "euroeval.json"
 
 // EuroEval is the content of EuroEvalFile.
 type EuroEval struct {
@@ -106,23 +100,20 @@ func (e *EuroEval) Categories() []euroeval.CategoryScores {
 	return slices.SortedFunc(maps.Values(sums), func(a, b euroeval.CategoryScores) int { return strings.Compare(a.Category, b.Category) })
 }
 
-// WriteEuroEval writes EuroEvalFile and euroeval.ResultsName to a run's existing directory. agent
-// is the player that answered, now the end of the run.
-func WriteEuroEval(dir string, content *EuroEval, agent Player, now time.Time) error {
-	data, err := encode(content, "    ")
+// files returns EuroEvalFile and euroeval.ResultsName by their names. agent is the player that
+// answered, now the end of the run.
+func (e *EuroEval) files(agent Player, now time.Time) (map[string][]byte, error) {
+	data, err := encode(e, "    ")
 	if err != nil {
-		return fmt.Errorf("write %s: %w", EuroEvalFile, err)
+		return nil, fmt.Errorf("encode %s: %w", EuroEvalFile, err)
 	}
 	model := agent.Name
 	if agent.Model != nil { // LiteLLM's name
 		model = agent.Model.Provider + "/" + agent.Model.Model
 	}
 	var results bytes.Buffer
-	if err := euroeval.AppendResults(&results, content.DataSets, model, now); err != nil {
-		return err
+	if err := euroeval.AppendResults(&results, e.DataSets, model, now); err != nil {
+		return nil, err
 	}
-	return errors.Join(
-		writeFile(filepath.Join(dir, EuroEvalFile), append(data, '\n'), true),
-		writeFile(filepath.Join(dir, euroeval.ResultsName), results.Bytes(), true),
-	)
+	return map[string][]byte{EuroEvalFile: append(data, '\n'), euroeval.ResultsName: results.Bytes()}, nil
 }

@@ -14,10 +14,6 @@ import (
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
 
-// exchangesFile holds the exchanges with model providers, one line per turn. Rollouts without a
-// model have none.
-const exchangesFile = "exchanges.jsonl"
-
 // Exchange is the exchange with a model provider about one turn.
 type Exchange struct {
 	// Index is the index of the turn's first message.

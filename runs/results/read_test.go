@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/testing/protocmp"
@@ -16,23 +17,88 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
+// storeSummary writes the summary of a run that has no RunFile.
+func storeSummary(dir string, summary *resultfile.Summary) error {
+	data, err := encode(summary, "    ")
+	return errors.Join(err, os.MkdirAll(dir, 0o755), writeSummary(dir, data))
+}
+
+// storeRun writes all files of a run with one rollout.
+func storeRun(t *testing.T, dir string, r Rollout) *Run {
+	t.Helper()
+	var err error
+	if r.Digest, err = WriteTrajectory(dir, r); err != nil {
+		t.Fatal(err)
+	}
+	run := &Run{SweepID: "s", SpecDigest: "d"}
+	run.End(time.Unix(0, 0), 1, []Rollout{r})
+	if err := WriteResults(dir, run, Summarize([]Rollout{r}), nil); err != nil {
+		t.Fatal(err)
+	}
+	return run
+}
+
 func TestReadTrajectory(t *testing.T) {
 	dir, r := t.TempDir(), sampleRollout()
 	r.Tables = append(r.Tables, &worldv1.Table{Name: world.Messaging, Index: 3})
-	digest, err := WriteTrajectory(dir, r)
+	storeRun(t, dir, r)
+	reader, err := Open(dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ReadTrajectory(dir, r.Directory, strings.Repeat("0", 64), world.Builtin()); !errors.Is(err, ErrDamaged) {
-		t.Errorf("with another digest: got %v, want %v", err, ErrDamaged)
-	}
-	got, err := ReadTrajectory(dir, r.Directory, digest, world.Builtin())
+	got, err := reader.Trajectory(r.Directory, world.Builtin())
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := &resultfile.Trajectory{Messages: r.Messages, Tables: []*worldv1.Table{r.Tables[1], r.Tables[0], r.Tables[2]}}
 	if diff := gocmp.Diff(want, got, protocmp.Transform()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestChangedFiles changes a space of each file that commands read, and then removes its digest. A
+// reader refuses the file, unless it accepts changes.
+func TestChangedFiles(t *testing.T) {
+	dir, r := t.TempDir(), sampleRollout()
+	run := storeRun(t, dir, r)
+	for name, readWith := range map[string]func(*Reader) error{
+		SummaryFile:              func(reader *Reader) error { _, err := reader.Summary(); return err },
+		contextPath(r.Directory): func(reader *Reader) error { _, err := reader.Trajectory(r.Directory, world.Builtin()); return err },
+	} {
+		path, before := filepath.Join(dir, name), read(t, dir, name)
+		check := func(what string) {
+			t.Helper()
+			accepted := ""
+			for _, test := range []struct {
+				edited func(string) error
+				want   error
+			}{{nil, ErrDamaged}, {func(path string) error { accepted = path; return nil }, nil}} {
+				reader, err := Open(dir, test.edited)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := readWith(reader); !errors.Is(err, test.want) {
+					t.Errorf("%s, %s: got %v, want %v", name, what, err, test.want)
+				}
+			}
+			if accepted != path {
+				t.Errorf("%s, %s: accepted %q, want %q", name, what, accepted, path)
+			}
+		}
+		if err := WriteFile(path, []byte(before+" ")); err != nil {
+			t.Fatal(err)
+		}
+		check("with a space more")
+		without := *run
+		without.Files, without.Rollouts = nil, []Outcome{run.Rollouts[0]}
+		without.Rollouts[0].ContextSHA256 = ""
+		if err := errors.Join(WriteFile(path, []byte(before)), WriteRun(dir, &without)); err != nil {
+			t.Fatal(err)
+		}
+		check("without a digest")
+		if err := WriteRun(dir, run); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
@@ -51,7 +117,7 @@ func writeContext(t *testing.T, dir, name, content string) {
 func TestReadTrajectoryErrors(t *testing.T) {
 	dir := t.TempDir()
 	for name, want := range map[string]error{"nobody": fs.ErrNotExist, "": ErrName, "..": ErrName, "a/b": ErrName, `a\b`: ErrName} {
-		if _, err := ReadTrajectory(dir, name, "", world.Builtin()); !errors.Is(err, want) {
+		if _, err := (&Reader{dir: dir}).Trajectory(name, world.Builtin()); !errors.Is(err, want) {
 			t.Errorf("%q: got %v, want %v", name, err, want)
 		}
 	}
@@ -67,7 +133,7 @@ func TestReadTrajectoryErrors(t *testing.T) {
 		{`{"_dbs": {"REMINDER": [{"sandbox_message_index": 0, "latitude": "x"}]}}`, "REMINDER: row 0: latitude"},
 	} {
 		writeContext(t, dir, "x", test.content)
-		if got, err := ReadTrajectory(dir, "x", "", world.Builtin()); err == nil || !strings.Contains(err.Error(), test.want) {
+		if got, err := (&Reader{dir: dir}).Trajectory("x", world.Builtin()); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: got %v, %v, want an error with %q", test.content, got, err, test.want)
 		}
 	}
@@ -79,7 +145,7 @@ func FuzzReadTrajectory(f *testing.F) {
 	f.Fuzz(func(t *testing.T, content string) {
 		dir := t.TempDir()
 		writeContext(t, dir, "x", content)
-		if got, err := ReadTrajectory(dir, "x", "", world.Builtin()); (got == nil) == (err == nil) {
+		if got, err := (&Reader{dir: dir}).Trajectory("x", world.Builtin()); (got == nil) == (err == nil) {
 			t.Errorf("%q: got %v and %v, want one of them", content, got, err)
 		}
 	})

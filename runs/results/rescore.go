@@ -9,12 +9,10 @@ import (
 	"github.com/toolsandbox/toolsandbox/original/resultfile"
 )
 
-// PreviousSummaryFile is the file to which ReplaceSummary moves the old summary.
-const PreviousSummaryFile = "result_summary.previous.json"
-
-// ReplaceSummary replaces a run's summary and keeps the old one as PreviousSummaryFile. SummaryFile
-// always contains the old or the new one.
-func ReplaceSummary(dir string, summary *resultfile.Summary) error {
+// ReplaceSummary replaces a run's summary and keeps the old one as PreviousSummaryFile. RunFile
+// gets run with the digest of the new one; run is nil for a run of the original, which has no
+// RunFile.
+func ReplaceSummary(dir string, run *Run, summary *resultfile.Summary) error {
 	old, err := os.ReadFile(filepath.Join(dir, SummaryFile))
 	if err != nil {
 		return fmt.Errorf("replace summary: %w", err)
@@ -22,8 +20,18 @@ func ReplaceSummary(dir string, summary *resultfile.Summary) error {
 	if !json.Valid(old) {
 		return fmt.Errorf("replace summary %s: its content is no JSON", dir)
 	}
-	if err := writeFile(filepath.Join(dir, PreviousSummaryFile), old, true); err != nil {
+	data, err := encode(summary, "    ")
+	if err != nil {
 		return fmt.Errorf("replace summary: %w", err)
 	}
-	return WriteSummary(dir, summary)
+	if err := WriteFile(filepath.Join(dir, PreviousSummaryFile), old); err != nil {
+		return err
+	}
+	if run != nil {
+		run.Files[SummaryFile] = digestOf(data)
+		if err := WriteRun(dir, run); err != nil {
+			return err
+		}
+	}
+	return writeSummary(dir, data)
 }

@@ -55,15 +55,15 @@ func TestRescored(t *testing.T) {
 func TestReplaceSummary(t *testing.T) {
 	dir := t.TempDir()
 	first := Summarize(rescoredRollouts())
-	if err := ReplaceSummary(dir, first); err == nil {
+	if err := ReplaceSummary(dir, nil, first); err == nil {
 		t.Error("without a summary: got no error")
 	}
-	if err := WriteSummary(dir, first); err != nil {
+	if err := storeSummary(dir, first); err != nil {
 		t.Fatal(err)
 	}
 	old := read(t, dir, SummaryFile)
 	second := Summarize(rescoredRollouts()[:1])
-	if err := ReplaceSummary(dir, second); err != nil {
+	if err := ReplaceSummary(dir, nil, second); err != nil {
 		t.Fatal(err)
 	}
 	if diff := gocmp.Diff(old, read(t, dir, PreviousSummaryFile)); diff != "" {
@@ -79,7 +79,7 @@ func TestReplaceSummary(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, SummaryFile), []byte("half a"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := ReplaceSummary(dir, second); err == nil {
+	if err := ReplaceSummary(dir, nil, second); err == nil {
 		t.Error("over half a file: got no error")
 	}
 }

@@ -12,35 +12,26 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
-	"github.com/toolsandbox/toolsandbox/internal/world"
 	"github.com/toolsandbox/toolsandbox/original/resultfile"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
-)
-
-// These are the names of the files.
-const (
-	// SummaryFile holds the scores of a run. It is at the top of the run's directory.
-	SummaryFile = "result_summary.json"
-	// TrajectoriesDirectory holds one directory per rollout.
-	TrajectoriesDirectory = "trajectories"
-	// conversationFile holds the agent's view as chat messages, with the matches.
-	conversationFile = "conversation.json"
-	// contextFile holds every message and every version of every table.
-	contextFile = "execution_context.json"
-	// prettyFile contains the messages as a readable table.
-	prettyFile = "pretty_print.txt"
 )
 
 // ErrName means that a name is not valid for a directory.
 var ErrName = errors.New("not a name for a directory")
 
-// ErrDamaged means that a file has another content than was written.
-var ErrDamaged = errors.New("damaged")
+// ErrDamaged means that a file is invalid, or is not as the run wrote it, which is ErrEdited as
+// well.
+var (
+	ErrDamaged = errors.New("damaged")
+	ErrEdited  = errors.New("not as the run wrote it")
+)
 
 // Rollout is the input for the files of one rollout.
 type Rollout struct {
@@ -124,64 +115,51 @@ func WriteTrajectory(dir string, r Rollout) (digest string, err error) {
 
 func digestOf(data []byte) string { return fmt.Sprintf("%x", sha256.Sum256(data)) }
 
-// WriteSummary writes the summary of a run to its directory, which it creates. It first syncs all
-// earlier files. If the machine fails before, resuming the run writes all files again.
-func WriteSummary(dir string, summary *resultfile.Summary) error {
-	data, err := encode(summary, "    ")
-	if err != nil {
-		return fmt.Errorf("write summary: %w", err)
+// WriteResults writes the files of a run beside its trajectories to its directory, which it
+// creates: RunFile with the digests of the others, those of EuroEval unless content is nil, and the
+// summary last.
+func WriteResults(dir string, run *Run, summary *resultfile.Summary, content *EuroEval) error {
+	files := make(map[string][]byte)
+	if content != nil {
+		var err error
+		if files, err = content.files(run.Agent, *run.Ended); err != nil {
+			return err
+		}
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("write summary: %w", err)
+	var err error
+	if files[SummaryFile], err = encode(summary, "    "); err != nil {
+		return fmt.Errorf("encode %s: %w", SummaryFile, err)
 	}
+	run.Files = make(map[string]string, len(files))
+	for name, data := range files {
+		run.Files[name] = digestOf(data)
+	}
+	if err := WriteRun(dir, run); err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if name == SummaryFile {
+			continue
+		}
+		if err := WriteFile(filepath.Join(dir, name), files[name]); err != nil {
+			return err
+		}
+	}
+	return writeSummary(dir, files[SummaryFile])
+}
+
+// writeSummary writes the encoded summary of a run. It first syncs all earlier files. If the
+// machine fails before, resuming the run writes all files again.
+func writeSummary(dir string, data []byte) error {
 	if err := syncFiles(dir); err != nil {
 		return fmt.Errorf("write summary: %w", err)
 	}
-	if err := writeFile(filepath.Join(dir, SummaryFile), data, true); err != nil {
-		return fmt.Errorf("write summary: %w", err)
-	}
-	return nil
-}
-
-// ReadSummary reads the summary of a run from its directory. It ignores unknown fields. The error
-// wraps fs.ErrNotExist if the file is missing and ErrDamaged if it is invalid.
-func ReadSummary(dir string) (*resultfile.Summary, error) {
-	return readFile(dir, SummaryFile, "", resultfile.ParseSummary)
-}
-
-// ReadTrajectory reads the trajectory of a rollout below dir, the run's directory, with the tables
-// of schema. Numbers outside JSON were written as null and stay null. digest is the result of
-// WriteTrajectory, empty if unknown. The error wraps fs.ErrNotExist if the rollout does not exist,
-// ErrName for an invalid name, and ErrDamaged for an invalid file or another digest.
-func ReadTrajectory(dir, name, digest string, schema *world.Schema) (*resultfile.Trajectory, error) {
-	if !isName(name) {
-		return nil, fmt.Errorf("read trajectory %q: %w", name, ErrName)
-	}
-	return readFile(dir, filepath.Join(TrajectoriesDirectory, name, contextFile), digest, func(data []byte) (*resultfile.Trajectory, error) {
-		return resultfile.ParseContext(data, schema)
-	})
+	return WriteFile(filepath.Join(dir, SummaryFile), data)
 }
 
 // isName reports whether a name is valid for a directory.
 func isName(name string) bool {
 	return filepath.IsLocal(name) && name != "." && !strings.ContainsAny(name, `/\`)
-}
-
-// readFile reads a file of a run and checks its digest unless that is empty. The error wraps
-// ErrDamaged if the digest differs or parse fails.
-func readFile[T any](dir, name, digest string, parse func([]byte) (*T, error)) (*T, error) {
-	data, err := os.ReadFile(filepath.Join(dir, name))
-	if err != nil {
-		return nil, fmt.Errorf("read results: %w", err)
-	}
-	if got := digestOf(data); digest != "" && got != digest {
-		return nil, damagedError(dir, name, fmt.Errorf("its SHA-256 is %.12s, %s says %.12s", got, RunFile, digest))
-	}
-	content, err := parse(data)
-	if err != nil {
-		return nil, damagedError(dir, name, err)
-	}
-	return content, nil
 }
 
 func damagedError(dir, name string, err error) error {

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -99,7 +101,7 @@ func TestGolden(t *testing.T) {
 	if _, err := WriteTrajectory(out, r); err != nil {
 		t.Fatal(err)
 	}
-	if err := WriteSummary(out, Summarize([]Rollout{r})); err != nil {
+	if err := storeSummary(out, Summarize([]Rollout{r})); err != nil {
 		t.Fatal(err)
 	}
 	var names []string
@@ -200,7 +202,7 @@ func TestSpelling(t *testing.T) {
 func TestReadSummaryRoundTrip(t *testing.T) {
 	dir := t.TempDir()
 	want := Summarize([]Rollout{sampleRollout()})
-	if err := WriteSummary(dir, want); err != nil {
+	if err := storeSummary(dir, want); err != nil {
 		t.Fatal(err)
 	}
 	got, err := ReadSummary(dir)
@@ -307,5 +309,30 @@ func BenchmarkWriteDocuments(b *testing.B) {
 		if _, err := resultfile.Context(rollout.Rollout); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// TestDocumentedFiles compares the names of a run's files with those in docs/scoring.md.
+func TestDocumentedFiles(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "scoring.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(page), "| file |")
+	table, _, _ = strings.Cut(table, "\n\n")
+	run, rollout := Files()
+	for _, name := range slices.Concat(run, rollout) {
+		if !strings.Contains(table, "`"+name) {
+			t.Errorf("docs/scoring.md: the table of a run's files does not name %s", name)
+		}
+	}
+	names := regexp.MustCompile("`([a-z_.]+\\.(?:jsonl?|txt)|[a-z_.]+/)").FindAllStringSubmatch(table, -1)
+	for _, name := range names {
+		if !slices.Contains(slices.Concat(run, rollout), strings.TrimSuffix(name[1], "/")) {
+			t.Errorf("docs/scoring.md: the table of a run's files names %s, which no run has", name[1])
+		}
+	}
+	if len(names) == 0 {
+		t.Error("docs/scoring.md: got no names in the table of a run's files")
 	}
 }

@@ -34,7 +34,7 @@ func TestVectors(t *testing.T) {
 			if _, err := WriteTrajectory(out, r); err != nil {
 				t.Fatal(err)
 			}
-			if err := WriteSummary(out, Summarize([]Rollout{r})); err != nil {
+			if err := storeSummary(out, Summarize([]Rollout{r})); err != nil {
 				t.Fatal(err)
 			}
 			trajectory := filepath.Join(out, TrajectoriesDirectory, r.Name())
@@ -81,7 +81,7 @@ func compareCombined(t *testing.T, rollouts map[string]Rollout) {
 		ordered = append(ordered, rollouts[entry.Name])
 	}
 	out := t.TempDir()
-	if err := WriteSummary(out, Summarize(ordered)); err != nil {
+	if err := storeSummary(out, Summarize(ordered)); err != nil {
 		t.Fatal(err)
 	}
 	if diff := gocmp.Diff(withoutTraceback(t, dir), withoutTraceback(t, out)); diff != "" {

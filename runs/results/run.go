@@ -1,8 +1,6 @@
 package results
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,9 +11,6 @@ import (
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 )
-
-// RunFile describes the run and its rollouts, with the data that the original's files lack.
-const RunFile = "run.json"
 
 // Run is the content of RunFile. Only its times come from the wall clock.
 type Run struct {
@@ -44,6 +39,8 @@ type Run struct {
 	Ended   *time.Time `json:"ended"`
 	// Resumptions are the resumptions of the run. Each is a round of the sweep.
 	Resumptions []Resumption `json:"resumptions"`
+	// Files are the hex SHA-256 of the other files beside RunFile that the run wrote, by name.
+	Files map[string]string `json:"files"`
 	// Totals and Rollouts describe the last end.
 	Totals   *Totals   `json:"totals"`
 	Rollouts []Outcome `json:"rollouts"`
@@ -118,23 +115,6 @@ func (r *Run) Damaged() []Outcome {
 	return damaged
 }
 
-// Check reports a summary that is not that of the run. The error wraps ErrDamaged. dir is the
-// directory of both.
-func (r *Run) Check(dir string, summary *resultfile.Summary) error {
-	if len(summary.Scenarios) != len(r.Rollouts) {
-		return damagedError(dir, SummaryFile, fmt.Errorf("it has %d rollouts, %s has %d", len(summary.Scenarios), RunFile, len(r.Rollouts)))
-	}
-	for i, rollout := range r.Rollouts {
-		switch entry := summary.Scenarios[i]; {
-		case entry.Name != rollout.Name:
-			return damagedError(dir, SummaryFile, fmt.Errorf("its entry %d is %q, that of %s is %q", i, entry.Name, RunFile, rollout.Name))
-		case rollout.Scored && rollout.Damage == "" && !entry.Scored():
-			return damagedError(dir, SummaryFile, fmt.Errorf("%s has no similarity, but a score in %s", rollout.Name, RunFile))
-		}
-	}
-	return nil
-}
-
 // NotPlayed returns the number of rollouts without a result at the last end of the run.
 func (r *Run) NotPlayed() int {
 	if r == nil || r.Totals == nil {
@@ -151,15 +131,6 @@ func (r *Run) Causes(name string) []Cause {
 		}
 	}
 	return nil
-}
-
-// Digests returns the digest of each rollout's execution_context.json, by the rollout's name.
-func (r *Run) Digests() map[string]string {
-	digests := make(map[string]string, len(r.Rollouts))
-	for _, rollout := range r.Rollouts {
-		digests[rollout.Name] = rollout.ContextSHA256
-	}
-	return digests
 }
 
 // Outcome is the data of a rollout besides its score.
@@ -265,21 +236,6 @@ func outcome(r Rollout) Outcome {
 		o.FailureClass = strings.ToLower(strings.TrimPrefix(class.String(), "FAILURE_CLASS_"))
 	}
 	return o
-}
-
-// ReadRun reads RunFile of a run's directory. The error wraps fs.ErrNotExist if there is none and
-// ErrDamaged if it is invalid.
-func ReadRun(dir string) (*Run, error) {
-	return readFile(dir, RunFile, "", func(data []byte) (*Run, error) {
-		run := &Run{}
-		if err := json.Unmarshal(data, run); err != nil {
-			return nil, err
-		}
-		if run.SweepID == "" || run.SpecDigest == "" {
-			return nil, errors.New("no sweep_id or spec_digest")
-		}
-		return run, nil
-	})
 }
 
 // WriteRun writes RunFile into a run's directory, which it creates. The file is synced.

@@ -110,7 +110,7 @@ func FuzzReadFiles(f *testing.F) {
 			}
 			return
 		}
-		if err := WriteSummary(t.TempDir(), summary.With(summary.Scenarios)); err != nil {
+		if err := storeSummary(t.TempDir(), summary.With(summary.Scenarios)); err != nil {
 			t.Errorf("WriteSummary of %q: %v", content, err)
 		}
 	})

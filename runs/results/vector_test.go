@@ -60,7 +60,7 @@ func loadVector(t *testing.T, dir string, scenarios *importer.Scenarios) Rollout
 	}
 	run := t.TempDir()
 	writeContext(t, run, entry.Name, read(t, dir, contextFile))
-	trajectory, err := ReadTrajectory(run, entry.Name, "", world.Builtin())
+	trajectory, err := (&Reader{dir: run}).Trajectory(entry.Name, world.Builtin())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 func newCompare() *cobra.Command {
-	asJSON := false
+	asJSON, acceptEdits := false, false
 	cmd := &cobra.Command{
 		Use:   "compare RUN RUN",
 		Short: "Compare the scores of two runs, scenario by scenario",
@@ -29,21 +29,23 @@ the --out directory of a run, or the output directory of the original.`,
 			if len(args) != 2 {
 				return process.UsageErrorf("RUN: %d arguments given, expected the directories of two runs", len(args))
 			}
-			return compareRuns(args[0], args[1], asJSON, cmd.OutOrStdout(), cmd.ErrOrStderr())
+			return compareRuns(args[0], args[1], acceptEdits, asJSON, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON instead of tables")
+	addAcceptEdits(cmd.Flags(), &acceptEdits)
 	return cmd
 }
 
-func compareRuns(first, second string, asJSON bool, stdout, stderr io.Writer) error {
+func compareRuns(first, second string, acceptEdits, asJSON bool, stdout, stderr io.Writer) error {
 	var runs []report.ComparedRun
 	var records []*results.Run
 	for _, dir := range []string{first, second} {
-		summary, record, err := readScores(dir, stderr)
+		summary, reader, err := readScores(dir, acceptEdits, stderr)
 		if err != nil {
 			return err
 		}
+		record := reader.Run()
 		run := report.NewComparedRun(dir, summary, scenarioOf(summary, record))
 		if record != nil {
 			run.Agent, run.User = record.Agent.Name, record.User.Name

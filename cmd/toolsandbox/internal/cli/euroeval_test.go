@@ -97,7 +97,25 @@ func readEuroEval(t *testing.T, out string) *results.EuroEval {
 	if err := json.Unmarshal(raw, content); err != nil {
 		t.Fatal(err)
 	}
+	checkFiles(t, out)
 	return content
+}
+
+// checkFiles checks that a run leaves no file that documents do not list.
+func checkFiles(t *testing.T, out string) {
+	t.Helper()
+	run, rollout := results.Files()
+	for pattern, names := range map[string][]string{"*": run, results.TrajectoriesDirectory + "/*/*": rollout} {
+		found, err := filepath.Glob(filepath.Join(out, pattern))
+		if err != nil || len(found) == 0 {
+			t.Fatalf("files %s of %s: got %v, %v", pattern, out, found, err)
+		}
+		for _, path := range found {
+			if !slices.Contains(names, filepath.Base(path)) {
+				t.Errorf("the run left %s: want one of %v", path, names)
+			}
+		}
+	}
 }
 
 // TestRunRecords runs records with a model. The requests must be EuroEval's, and both graders grade

@@ -63,13 +63,13 @@ func (o *explainOptions) run(ctx context.Context, dir, name string, stdout, stde
 	if scenario == nil {
 		return process.UsageErrorf("SCENARIO: %s has no scenario %q: give the run's --pack", o.scorer.catalogue.SourceNames(), scenarioName(entry.Name, scenarios))
 	}
-	trajectory, err := results.ReadTrajectory(dir, entry.Name, o.scorer.digests[entry.Name], world.SchemaOrBuiltin(scenario.GetEvaluation().GetSchema()))
+	trajectory, err := o.scorer.reader.Trajectory(entry.Name, world.SchemaOrBuiltin(scenario.GetEvaluation().GetSchema()))
 	if err != nil {
 		return withAdvice(dir, err)
 	}
 	explained := &explain.Report{Name: entry.Name, Evaluation: scenario.GetEvaluation(), Messages: trajectory.Messages}
-	if o.scorer.run != nil {
-		explained.Causes = o.scorer.run.Causes(entry.Name)
+	if run := o.scorer.reader.Run(); run != nil {
+		explained.Causes = run.Causes(entry.Name)
 	}
 	if recorded, scored := entry.Similarity.Number(); scored {
 		explained.Recorded = &recorded

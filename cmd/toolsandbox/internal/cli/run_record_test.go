@@ -218,7 +218,7 @@ func TestLongDamagedFiles(t *testing.T) {
 			for _, args := range [][]string{{"score", "out"}, {"explain", "out", "turn_off_wifi"}} {
 				code, _, stderr := command(args...)
 				if code != 1 || strings.Count(stderr, "\n") != 1 || !strings.HasPrefix(stderr, "toolsandbox: "+file+" is damaged: ") ||
-					!strings.HasSuffix(stderr, ": toolsandbox run --out out --resume with the run's flags writes it again\n") {
+					!strings.HasSuffix(stderr, ": toolsandbox run --out out --resume with the run's flags writes it again, --accept-edits reads it as it is\n") {
 					t.Errorf("%v with %q: got code %d and %q, want one line that says what to do", args, content, code, stderr)
 				}
 			}
@@ -244,6 +244,34 @@ func TestLongDamagedFiles(t *testing.T) {
 		if code, _, stderr := command(args...); code != 1 || !strings.Contains(stderr, "out/run.json is damaged: ") {
 			t.Errorf("%v: got code %d and %q, want that run.json is damaged", args, code, stderr)
 		}
+	}
+}
+
+// TestChangedSummary changes a digit of a summary. Every command that reads it refuses it, unless
+// it is told that the change is on purpose.
+func TestChangedSummary(t *testing.T) {
+	t.Chdir(t.TempDir())
+	mustRun(t, "--agent", "oracle", "--out", "out", "turn_off_wifi")
+	const file = "out/result_summary.json"
+	summary, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := bytes.Replace(summary, []byte(`"similarity": 1.0`), []byte(`"similarity": 0.9`), 1)
+	if err := os.WriteFile(file, changed, 0o600); err != nil || bytes.Equal(changed, summary) {
+		t.Fatalf("change of %s: got %v", summary, err)
+	}
+	for _, args := range [][]string{{"score", "out"}, {"explain", "out", "turn_off_wifi"}, {"compare", "out", "out"}} {
+		if code, stdout, stderr := command(args...); code != 1 || stdout != "" || !strings.Contains(stderr, file+" is damaged: not as the run wrote it") {
+			t.Errorf("%v: got code %d, %q and %q, want that the summary is not that of the run", args, code, stdout, stderr)
+		}
+		code, stdout, stderr := command(append(args, "--accept-edits")...)
+		if code != 0 || stdout == "" || !strings.Contains(stderr, file+" was changed after the run") {
+			t.Errorf("%v with --accept-edits: got code %d, %q and %q, want results and a warning", args, code, stdout, stderr)
+		}
+	}
+	if code, _, stderr := command("score", "out", "--write", "--accept-edits"); code != process.ExitUsage || !strings.Contains(stderr, "--write: ") {
+		t.Errorf("--write: got code %d and %q, want that changed files give no scores to write", code, stderr)
 	}
 }
 

@@ -66,7 +66,7 @@ func (o *scoreOptions) run(ctx context.Context, dir string, patterns []string, s
 	if err != nil {
 		return err
 	}
-	rescore := &rescore{dir: dir, scenarios: scenarios, digests: o.scorer.digests, run: o.scorer.run, entries: slices.Clone(summary.Scenarios), outcome: report.NewRescore(), textIsNoCall: o.scorer.textIsNoCall()}
+	rescore := &rescore{dir: dir, scenarios: scenarios, reader: o.scorer.reader, entries: slices.Clone(summary.Scenarios), outcome: report.NewRescore(), textIsNoCall: o.scorer.textIsNoCall()}
 	if err := o.scorer.use(ctx, stderr, func(ctx context.Context, client evaluatorv1.EvaluatorServiceClient) error {
 		return rescore.all(ctx, client, selected)
 	}); err != nil {
@@ -75,6 +75,9 @@ func (o *scoreOptions) run(ctx context.Context, dir string, patterns []string, s
 	scored := summary.With(rescore.entries)
 	changed := !reflect.DeepEqual(summary.Scenarios, scored.Scenarios)
 	flagged := len(rescore.outcome.Flagged) > 0
+	if o.write && o.scorer.acceptEdits {
+		return process.UsageErrorf("--write: scores of changed files are not written; leave --accept-edits out")
+	}
 	if o.write {
 		if _, err := os.Stat(filepath.Join(dir, results.EuroEvalFile)); err == nil && changed {
 			return process.UsageErrorf("--write: EuroEval's figures in %s would no longer match the scores: toolsandbox run --replay %s --out DIR grades the answers again",
@@ -84,10 +87,10 @@ func (o *scoreOptions) run(ctx context.Context, dir string, patterns []string, s
 			return err
 		}
 	}
-	rescore.outcome.NotPlayed = o.scorer.run.NotPlayed()
+	rescore.outcome.NotPlayed = o.scorer.reader.Run().NotPlayed()
 	rescore.outcome.Before, rescore.outcome.After = summary.Mean(), scored.Mean()
-	if o.scorer.run.UserChecked() {
-		rescore.outcome.UserFlagCounts = o.scorer.run.Totals.UserFlagCounts
+	if o.scorer.reader.Run().UserChecked() {
+		rescore.outcome.UserFlagCounts = o.scorer.reader.Run().Totals.UserFlagCounts
 	}
 	if o.asJSON {
 		return report.JSON(stdout, rescore.outcome)
@@ -144,10 +147,7 @@ func selectRollouts(dir string, patterns []string, summary *resultfile.Summary, 
 type rescore struct {
 	dir       string
 	scenarios map[string]*scenariov1.Scenario
-	digests   map[string]string
-	// run is the record of the run, nil for a run of the original. It gets the flags of checked
-	// users.
-	run *results.Run
+	reader    *results.Reader // its Run gets the flags of checked users
 	// entries are those of the summary; scoring replaces them.
 	entries []resultfile.ScenarioResult
 	outcome *report.Rescore
@@ -175,7 +175,7 @@ func (r *rescore) one(ctx context.Context, client evaluatorv1.EvaluatorServiceCl
 		r.outcome.NoScenario = append(r.outcome.NoScenario, entry.Name)
 		return nil
 	}
-	trajectory, err := results.ReadTrajectory(r.dir, entry.Name, r.digests[entry.Name], world.SchemaOrBuiltin(scenario.GetEvaluation().GetSchema()))
+	trajectory, err := r.reader.Trajectory(entry.Name, world.SchemaOrBuiltin(scenario.GetEvaluation().GetSchema()))
 	if errors.Is(err, fs.ErrNotExist) {
 		r.outcome.NoTrajectory = append(r.outcome.NoTrajectory, entry.Name)
 		return nil
@@ -186,7 +186,7 @@ func (r *rescore) one(ctx context.Context, client evaluatorv1.EvaluatorServiceCl
 	request := &evaluatorv1.ScoreTrajectoryRequest{
 		Evaluation: scenario.GetEvaluation(), Messages: trajectory.Messages, Tables: trajectory.Tables, TextIsNoCall: r.textIsNoCall,
 	}
-	if r.run.UserChecked() {
+	if r.reader.Run().UserChecked() {
 		request.CheckUserFrom = proto.Int32(int32(len(scenario.GetSetup().GetMessages())))
 	}
 	response, err := client.ScoreTrajectory(ctx, request)
@@ -196,7 +196,7 @@ func (r *rescore) one(ctx context.Context, client evaluatorv1.EvaluatorServiceCl
 	before := *entry
 	*entry = before.Rescored(scenario.GetEvaluation(), response.GetResult())
 	r.outcome.Add(&before, entry, scenario.GetEvaluation())
-	if r.run.UserChecked() && r.run.SetUserFlags(entry.Name, response.GetResult().GetUserFlags()) {
+	if r.reader.Run().UserChecked() && r.reader.Run().SetUserFlags(entry.Name, response.GetResult().GetUserFlags()) {
 		r.outcome.Flagged = append(r.outcome.Flagged, entry.Name)
 	}
 	return nil
@@ -205,7 +205,7 @@ func (r *rescore) one(ctx context.Context, client evaluatorv1.EvaluatorServiceCl
 // write writes the changed files of the run.
 func (r *rescore) write(scored *resultfile.Summary, changed bool) error {
 	if changed {
-		if err := results.ReplaceSummary(r.dir, scored); err != nil {
+		if err := results.ReplaceSummary(r.dir, r.reader.Run(), scored); err != nil {
 			return err
 		}
 		r.outcome.Written = true
@@ -214,5 +214,5 @@ func (r *rescore) write(scored *resultfile.Summary, changed bool) error {
 		return nil
 	}
 	r.outcome.Written = true
-	return results.WriteRun(r.dir, r.run)
+	return results.WriteRun(r.dir, r.reader.Run())
 }

@@ -30,8 +30,8 @@ type scorer struct {
 	catalogue    catalogue.Selection
 	installation standalone.Config
 	network      *pflag.FlagSet
-	run          *results.Run      // nil for a run of the original
-	digests      map[string]string // of the trajectories, by rollout; empty for a run of the original
+	acceptEdits  bool
+	reader       *results.Reader
 }
 
 func newScorer() *scorer {
@@ -43,6 +43,11 @@ func (s *scorer) register(flags *pflag.FlagSet) {
 	s.network.BoolVar(&s.installation.Network.Remote, "remote", false, "use the evaluator at --evaluator-addr instead of starting one")
 	s.installation.Network.RegisterClientFlags(s.network)
 	addSettings(flags, s.network)
+	addAcceptEdits(flags, &s.acceptEdits)
+}
+
+func addAcceptEdits(flags *pflag.FlagSet, accept *bool) {
+	flags.BoolVar(accept, "accept-edits", false, "read files that were changed after the run, and name them")
 }
 
 // load reads the record and the summary of the run in dir and the scenarios by name.
@@ -50,17 +55,14 @@ func (s *scorer) load(ctx context.Context, warnings io.Writer, dir string) (*res
 	if err := s.installation.Network.Validate(); err != nil {
 		return nil, nil, process.UsageErrorf("%w", err)
 	}
-	summary, run, err := readScores(dir, warnings)
+	summary, reader, err := readScores(dir, s.acceptEdits, warnings)
 	if err != nil {
 		return nil, nil, err
 	}
-	if s.run = run; run == nil {
-		err = report.Warn(warnings, "%s has no %s: its trajectories are not verified", dir, results.RunFile)
-	} else {
-		s.digests = run.Digests()
-	}
-	if err != nil {
-		return nil, nil, err
+	if s.reader = reader; reader.Run() == nil {
+		if err := report.Warn(warnings, "%s has no %s: its files are not verified", dir, results.RunFile); err != nil {
+			return nil, nil, err
+		}
 	}
 	scenarios, err := s.catalogue.ExpandedByName(ctx, warnings)
 	if err != nil {
@@ -72,34 +74,32 @@ func (s *scorer) load(ctx context.Context, warnings io.Writer, dir string) (*res
 // textIsNoCall returns whether the run's agent was a plug-in: it saw functions as tools, so its
 // texts are no calls.
 func (s *scorer) textIsNoCall() bool {
-	if s.run == nil {
+	run := s.reader.Run()
+	if run == nil {
 		return false
 	}
-	agent, err := player.Parse(worldv1.Role_ROLE_AGENT, s.run.Agent.Name)
+	agent, err := player.Parse(worldv1.Role_ROLE_AGENT, run.Agent.Name)
 	return err == nil && agent.GetPlugin() != nil
 }
 
-// readScores reads the summary and the record of the run in dir; the record is nil if the run has
-// none.
-func readScores(dir string, warnings io.Writer) (*resultfile.Summary, *results.Run, error) {
-	summary, err := results.ReadSummary(dir)
+// readScores reads the summary of the run in dir and returns a reader of its other files.
+func readScores(dir string, acceptEdits bool, warnings io.Writer) (*resultfile.Summary, *results.Reader, error) {
+	var edited func(string) error
+	if acceptEdits {
+		edited = func(path string) error { return report.Warn(warnings, "%s was changed after the run", path) }
+	}
+	reader, err := results.Open(dir, edited)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w: it has the digests of the other files; without it they are not verified", err)
+	}
+	summary, err := reader.Summary()
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, noSummary(dir)
 	}
 	if err != nil {
 		return nil, nil, withAdvice(dir, err)
 	}
-	run, err := results.ReadRun(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return summary, nil, nil
-	}
-	if err != nil {
-		return nil, nil, fmt.Errorf("%w: it names the trajectories behind the scores; without it they are not verified", err)
-	}
-	if err := run.Check(dir, summary); err != nil {
-		return nil, nil, withAdvice(dir, err)
-	}
-	return summary, run, warnNotPlayed(warnings, dir, run)
+	return summary, reader, warnNotPlayed(warnings, dir, reader.Run())
 }
 
 // noSummary is the error for a directory without the results of a run.
@@ -122,10 +122,14 @@ func warnNotPlayed(w io.Writer, dir string, run *results.Run) error {
 
 // withAdvice adds advice about a damaged file of the run in dir.
 func withAdvice(dir string, err error) error {
-	if errors.Is(err, results.ErrDamaged) {
-		return fmt.Errorf("%w: toolsandbox run --out %s --resume with the run's flags writes it again", err, report.ShellWord(dir))
+	if !errors.Is(err, results.ErrDamaged) {
+		return err
 	}
-	return err
+	advice := "toolsandbox run --out " + report.ShellWord(dir) + " --resume with the run's flags writes it again"
+	if errors.Is(err, results.ErrEdited) {
+		advice += ", --accept-edits reads it as it is"
+	}
+	return fmt.Errorf("%w: %s", err, advice)
 }
 
 // scenarioName returns the scenario name of a rollout: run appends the trial if it plays a scenario

@@ -1,0 +1,140 @@
+package results
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+
+	"github.com/toolsandbox/toolsandbox/internal/world"
+	"github.com/toolsandbox/toolsandbox/original/resultfile"
+)
+
+// Reader reads the files of a run and checks that they are as the run wrote them.
+type Reader struct {
+	dir string
+	// run is nil for a run of the original, of which nothing can be checked.
+	run     *Run
+	digests map[string]string // by path below dir
+	edited  func(path string) error
+}
+
+// Open returns a Reader of the run in a directory. edited accepts a file that is not as the run
+// wrote it, by its path; without it such a file is ErrEdited. An invalid RunFile is ErrDamaged.
+func Open(dir string, edited func(path string) error) (*Reader, error) {
+	run, err := ReadRun(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &Reader{dir: dir}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	r := &Reader{dir: dir, run: run, edited: edited, digests: maps.Clone(run.Files)}
+	if r.digests == nil {
+		r.digests = make(map[string]string, len(run.Rollouts))
+	}
+	for _, rollout := range run.Rollouts {
+		r.digests[contextPath(rollout.Name)] = rollout.ContextSHA256
+	}
+	return r, nil
+}
+
+// Run returns the content of RunFile, nil for a run of the original.
+func (r *Reader) Run() *Run { return r.run }
+
+// Summary reads the summary. It ignores unknown fields. The error wraps fs.ErrNotExist if the file
+// is missing, and ErrDamaged if it is invalid or not that of the run.
+func (r *Reader) Summary() (*resultfile.Summary, error) {
+	summary, err := readFile(r, SummaryFile, resultfile.ParseSummary)
+	if err != nil || r.run == nil {
+		return summary, err
+	}
+	return summary, r.run.check(r.dir, summary)
+}
+
+// Trajectory reads the trajectory of a rollout with the tables of schema. Numbers outside JSON were
+// written as null and stay null. The error wraps fs.ErrNotExist if the rollout does not exist,
+// ErrName for an invalid name, and ErrDamaged for a file that is invalid or not that of the run.
+func (r *Reader) Trajectory(name string, schema *world.Schema) (*resultfile.Trajectory, error) {
+	if !isName(name) {
+		return nil, fmt.Errorf("read trajectory %q: %w", name, ErrName)
+	}
+	return readFile(r, contextPath(name), func(data []byte) (*resultfile.Trajectory, error) {
+		return resultfile.ParseContext(data, schema)
+	})
+}
+
+// ReadSummary reads the summary of the run in a directory, see Reader.Summary.
+func ReadSummary(dir string) (*resultfile.Summary, error) {
+	r, err := Open(dir, nil)
+	if err != nil {
+		return nil, err
+	}
+	return r.Summary()
+}
+
+// ReadRun reads RunFile of a run's directory. The error wraps fs.ErrNotExist if there is none and
+// ErrDamaged if it is invalid.
+func ReadRun(dir string) (*Run, error) {
+	return readFile(&Reader{dir: dir}, RunFile, func(data []byte) (*Run, error) {
+		run := &Run{}
+		if err := json.Unmarshal(data, run); err != nil {
+			return nil, err
+		}
+		if run.SweepID == "" || run.SpecDigest == "" {
+			return nil, errors.New("no sweep_id or spec_digest")
+		}
+		return run, nil
+	})
+}
+
+// contextPath returns the path of a rollout's context below the run's directory.
+func contextPath(name string) string { return filepath.Join(TrajectoriesDirectory, name, contextFile) }
+
+// readFile reads a file of a run by its path below the run's directory.
+func readFile[T any](r *Reader, name string, parse func([]byte) (*T, error)) (*T, error) {
+	data, err := os.ReadFile(filepath.Join(r.dir, name))
+	if err != nil {
+		return nil, fmt.Errorf("read results: %w", err)
+	}
+	if err := r.verify(name, digestOf(data)); err != nil {
+		return nil, err
+	}
+	content, err := parse(data)
+	if err != nil {
+		return nil, damagedError(r.dir, name, err)
+	}
+	return content, nil
+}
+
+func (r *Reader) verify(name, got string) error {
+	switch want := r.digests[name]; {
+	case r.run == nil || got == want:
+		return nil
+	case r.edited != nil:
+		return r.edited(filepath.Join(r.dir, name))
+	case want == "":
+		return damagedError(r.dir, name, fmt.Errorf("%w: %s has no SHA-256 of it", ErrEdited, RunFile))
+	default:
+		return damagedError(r.dir, name, fmt.Errorf("%w: its SHA-256 is %.12s, %s says %.12s", ErrEdited, got, RunFile, want))
+	}
+}
+
+// check reports a summary whose rollouts are not those of the run. dir is the directory of both.
+func (r *Run) check(dir string, summary *resultfile.Summary) error {
+	if len(summary.Scenarios) != len(r.Rollouts) {
+		return damagedError(dir, SummaryFile, fmt.Errorf("it has %d rollouts, %s has %d", len(summary.Scenarios), RunFile, len(r.Rollouts)))
+	}
+	for i, rollout := range r.Rollouts {
+		switch entry := summary.Scenarios[i]; {
+		case entry.Name != rollout.Name:
+			return damagedError(dir, SummaryFile, fmt.Errorf("its entry %d is %q, that of %s is %q", i, entry.Name, RunFile, rollout.Name))
+		case rollout.Scored && rollout.Damage == "" && !entry.Scored():
+			return damagedError(dir, SummaryFile, fmt.Errorf("%s has no similarity, but a score in %s", rollout.Name, RunFile))
+		}
+	}
+	return nil
+}
