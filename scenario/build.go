@@ -29,7 +29,7 @@ const (
 type builder struct {
 	*reader
 
-	worlds      map[string]*startWorld
+	worlds      worlds
 	recorded    map[string][]*setupv1.RecordedAnswer
 	base        []*worldv1.Table // the world before the scenario's changes
 	worldBroken bool             // the world has mistakes, which are reported in its file
@@ -151,12 +151,11 @@ func (b *builder) recordFieldSources(v *document.Value) {
 func (b *builder) start(v *document.Value) *startWorld {
 	start := emptyWorld(b.schema)
 	if name := v.Get("world"); b.CheckShape(name, document.ShapeText) {
-		if base, ok := b.worlds[name.Text]; ok {
+		if base := b.world(name); base != nil {
 			start = base.clone()
 			b.worldBroken = base.broken
 		} else {
 			b.worldBroken = true
-			b.Fail(name, "there is no worlds/%s.yaml%s", name.Text, document.Hint(name.Text, slices.Sorted(maps.Keys(b.worlds))))
 		}
 	}
 	b.clock(v.Get("clock"), start.clock)
@@ -165,6 +164,18 @@ func (b *builder) start(v *document.Value) *startWorld {
 	b.tables(v.Get("tables"), start)
 	b.budget.Count(b.Reader, v, start.rowCount())
 	return start
+}
+
+// world returns a world by its name, nil if there is none.
+func (b *builder) world(name *document.Value) *startWorld {
+	if isPhoneWorld(name.Text) {
+		return b.worlds.phone.world(b.reader, name)
+	}
+	base := b.worlds.own[name.Text]
+	if base == nil {
+		failWorld(b.Reader, name, maps.Keys(b.worlds.own))
+	}
+	return base
 }
 
 // tools reads the tools of the agent besides those that the oracle calls, and the user's own tools.

@@ -27,7 +27,7 @@ type Shared struct {
 	Schema *world.Schema
 
 	measures   []*evaluationv1.MeasureModule
-	worlds     map[string]*startWorld
+	worlds     worlds
 	modules    []*setupv1.ToolModule
 	servers    []*setupv1.ToolServer
 	backend    string // preferred, empty if none of the tools has it
@@ -38,7 +38,7 @@ type Shared struct {
 // NewShared returns the common parts of a pack that has declared nothing.
 func NewShared(opts Options) *Shared {
 	opts.zones, opts.phones = &sync.Map{}, &sync.Map{}
-	return &Shared{Options: opts, Schema: world.Builtin(), recordings: map[string][]*setupv1.RecordedAnswer{}}
+	return &Shared{Options: opts, Schema: world.Builtin(), recordings: map[string][]*setupv1.RecordedAnswer{}, worlds: worlds{phone: &phoneWorlds{}}}
 }
 
 // SetMeasures sets the pack's measures and extractors. The result lists the mistakes in the files.

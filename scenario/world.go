@@ -73,9 +73,16 @@ func (w *startWorld) zone() *time.Location {
 	return zone
 }
 
+// worlds are the worlds that a pack's scenarios and worlds can name.
+type worlds struct {
+	own   map[string]*startWorld
+	phone *phoneWorlds
+}
+
 // worldReader builds worlds, each after its base.
 type worldReader struct {
 	budget *Budget
+	phone  *phoneWorlds
 
 	// files are the contents of worlds. Parsed documents would need a multiple of the memory.
 	files    map[string][]byte
@@ -93,15 +100,21 @@ type WorldFile struct {
 // ReadWorlds builds the worlds of a pack, and records mistakes with the files' readers. Scenarios
 // name a world by the base name of its file.
 func (s *Shared) ReadWorlds(files []WorldFile, budget *Budget) {
-	w := &worldReader{budget: budget, files: map[string][]byte{}, readers: map[string]*reader{}, built: map[string]*startWorld{}}
-	for _, file := range files {
-		name := baseName(file.File)
-		w.files[name], w.readers[name] = file.Data, newReader(file.Reader, s.Schema, budget)
-	}
+	w := newWorldReader(files, s.Schema, budget)
+	w.phone = s.worlds.phone
 	for _, file := range files {
 		w.build(baseName(file.File))
 	}
-	s.worlds = w.built
+	s.worlds.own = w.built
+}
+
+func newWorldReader(files []WorldFile, schema *world.Schema, budget *Budget) *worldReader {
+	w := &worldReader{budget: budget, files: map[string][]byte{}, readers: map[string]*reader{}, built: map[string]*startWorld{}}
+	for _, file := range files {
+		name := baseName(file.File)
+		w.files[name], w.readers[name] = file.Data, newReader(file.Reader, schema, budget)
+	}
+	return w
 }
 
 // build returns a world by name, which must have a file.
@@ -140,15 +153,21 @@ func (w *worldReader) document(name string) *document.Value {
 
 // extend returns a copy of a world's base.
 func (w *worldReader) extend(r *reader, base *document.Value) *startWorld {
+	var from *startWorld
 	switch {
+	case isPhoneWorld(base.Text):
+		from = w.phone.world(r, base)
 	case w.readers[base.Text] == nil:
-		r.Fail(base, "there is no worlds/%s.yaml%s", base.Text, document.Hint(base.Text, slices.Sorted(maps.Keys(w.readers))))
+		failWorld(r.Reader, base, maps.Keys(w.readers))
 	case slices.Contains(w.building, base.Text):
 		r.Fail(base, "extends itself by way of %q", base.Text)
 	default:
-		return w.build(base.Text).clone()
+		from = w.build(base.Text)
 	}
-	return emptyWorld(r.schema)
+	if from == nil {
+		return emptyWorld(r.schema)
+	}
+	return from.clone()
 }
 
 // clock reads the fields of a clock, which override existing ones.

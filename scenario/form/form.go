@@ -84,7 +84,7 @@ var Scenario = sync.OnceValue(func() Form {
 	return Form{fields: []Field{
 		{"notes", "text", "For other authors; no role ever sees it.", false},
 		{"max_idle_score", "similarity", "Highest similarity of an agent that does nothing useful; 0.35 if left out.", false},
-		{"world", "text", "Name of the world in worlds/ that the scenario starts in.", false},
+		{"world", "text", "Name of the world in worlds/ that the scenario starts in, or phone/NAME for one of the phone.", false},
 		{"clock", "clock", "Changes to the world's clock for this scenario alone.", false},
 		{"tables", "tables", "Changes to the world's tables for this scenario alone.", false},
 		{"seed", "wholeNumber", "Seed of row ids; 0 by default.", false},
@@ -109,7 +109,7 @@ var Scenario = sync.OnceValue(func() Form {
 var World = sync.OnceValue(func() Form {
 	return Form{fields: []Field{
 		{"notes", "text", "For other authors; no role ever sees it.", false},
-		{"extends", "text", "Name of the world that this one changes.", false},
+		{"extends", "text", "Name of the world that this one changes, or phone/NAME for one of the phone.", false},
 		{"clock", "clock", "The time at the first message.", false},
 		{"tables", "tables", "The rows of each table.", false},
 	}}
