@@ -287,7 +287,7 @@ func (p *pass) watch(t *testing.T, run *backgroundRun) {
 			}
 			err := errors.New("it ended by itself")
 			if name == cluster.ToolHost {
-				err = removeDamaged(t.Context(), p.services)
+				err = restartDamaged(t.Context(), p.services)
 			}
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)

@@ -114,8 +114,7 @@ func toolHostLost(ctx context.Context, _ *rand.Rand, services *cluster.Cluster) 
 	return restart(ctx, services, func() error { return os.RemoveAll(services.Sessions(cluster.ToolHost)) }, cluster.ToolHost)
 }
 
-// toolHostDamaged damages the tool host's file. If the tool host reports that, the fault removes
-// the file, as the message says.
+// toolHostDamaged damages the tool host's file, which the next start sets aside.
 func toolHostDamaged(how func(*rand.Rand) func([]byte) []byte) func(context.Context, *rand.Rand, *cluster.Cluster) error {
 	return func(ctx context.Context, random *rand.Rand, services *cluster.Cluster) error {
 		if err := services.Kill(cluster.ToolHost); err != nil {
@@ -124,26 +123,19 @@ func toolHostDamaged(how func(*rand.Rand) func([]byte) []byte) func(context.Cont
 		if err := rewrite(filepath.Join(services.Sessions(cluster.ToolHost), "*"), how(random)); err != nil {
 			return err
 		}
-		if err := services.Start(ctx, cluster.ToolHost); err != nil {
-			return removeDamaged(ctx, services)
-		}
-		return nil
+		return services.Start(ctx, cluster.ToolHost)
 	}
 }
 
-// removeDamaged removes the file of a tool host that ended because of its damage, and restarts the
-// tool host.
-func removeDamaged(ctx context.Context, services *cluster.Cluster) error {
+// restartDamaged restarts a tool host that ended because its file was damaged while it was open.
+func restartDamaged(ctx context.Context, services *cluster.Cluster) error {
 	if !services.Ended(cluster.ToolHost) {
 		return errors.New("the tool host is not ready, but runs")
 	}
-	if last := lastLine(services.Log(cluster.ToolHost)); !strings.Contains(last, "is damaged") || !strings.Contains(last, "remove the file") {
-		return fmt.Errorf("the tool host ended and says %q, want that its file is damaged and to be removed", last)
+	if last := lastLine(services.Log(cluster.ToolHost)); !strings.Contains(last, "is damaged") {
+		return fmt.Errorf("the tool host ended and says %q, want that its file is damaged", last)
 	}
 	if err := services.Kill(cluster.ToolHost); !errors.Is(err, os.ErrProcessDone) {
-		return err
-	}
-	if err := os.RemoveAll(services.Sessions(cluster.ToolHost)); err != nil {
 		return err
 	}
 	return services.Start(ctx, cluster.ToolHost)

@@ -1,9 +1,12 @@
 package e2e_test
 
 import (
+	"bytes"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/toolsandbox/toolsandbox/e2e/internal/cluster"
@@ -37,5 +40,38 @@ func TestToolHostsLost(t *testing.T) {
 			run.succeed(t)
 			equalRuns(t, baseline, disturbed)
 		})
+	}
+}
+
+// TestDamagedSessions damages the file of the sessions of a killed run. Resuming sets it aside with a
+// line, and every file equals that of an undisturbed run.
+func TestDamagedSessions(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	baseline, out := filepath.Join(dir, "calm"), filepath.Join(dir, "out")
+	flags := []string{"run", "--agent", "oracle", "--parallel", "2", "a*", "--out"}
+	toolsandbox(t, append(flags, baseline)...)
+	killAt(t, 5, append(flags, out)...)
+	sessions := storesOf(out).sessions
+	damaged := bytes.Repeat([]byte("no store"), 4096)
+	if err := rewrite(filepath.Join(sessions, "sessions.db"), func([]byte) []byte { return damaged }); err != nil {
+		t.Fatal(err)
+	}
+	var printed bytes.Buffer
+	cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "toolsandbox"), append(flags, out, "--resume")...)
+	cmd.Stderr = &printed
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("resume: got %v\n%s", err, printed.String())
+	}
+	if got := strings.Count(printed.String(), "sessions.db.damaged-"); got != 1 {
+		t.Errorf("lines that name the file: got %d, want one\n%s", got, printed.String())
+	}
+	equalRuns(t, baseline, out)
+	kept, err := filepath.Glob(filepath.Join(sessions, "sessions.db.damaged-*"))
+	if err != nil || len(kept) != 1 {
+		t.Fatalf("files set aside: got %v and %v, want one", kept, err)
+	}
+	if raw, err := os.ReadFile(kept[0]); err != nil || !bytes.Equal(raw, damaged) {
+		t.Errorf("%s: got %d bytes and %v, want it as it was", kept[0], len(raw), err)
 	}
 }

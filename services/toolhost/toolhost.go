@@ -43,9 +43,12 @@ func Run(ctx context.Context, cfg Config, node rpc.Network, stores bus.ToolHost)
 	if err := os.MkdirAll(cfg.Dir, 0o755); err != nil {
 		return fmt.Errorf("toolhost: data directory %s cannot be made: %w: choose another --toolhost-dir", cfg.Dir, err)
 	}
-	sessions, err := store.Open(store.Config{Path: filepath.Join(cfg.Dir, storeFile), OpenTimeout: lockTimeout})
+	sessions, replaced, err := store.OpenOrReplace(store.Config{Path: filepath.Join(cfg.Dir, storeFile), OpenTimeout: lockTimeout}, time.Now())
 	if err != nil {
 		return fmt.Errorf("toolhost: %w", err)
+	}
+	if replaced != nil {
+		node.Logger(rpc.ToolHost).Warn("the session file was damaged; its sessions are made anew from their logs", "kept", replaced.Aside, "damage", replaced.Cause)
 	}
 	defer func() { err = errors.Join(err, sessions.Close()) }()
 	services, err := newClient(cfg, node.Logger(rpc.ToolHost))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"runtime/debug"
+	"time"
 
 	bolt "go.etcd.io/bbolt"
 	berrors "go.etcd.io/bbolt/errors"
@@ -17,13 +18,36 @@ type CorruptError struct {
 	cause error
 }
 
-// Error names the file, the cause and the remedy.
+// Error names the file, the cause and what follows.
 func (e *CorruptError) Error() string {
-	return fmt.Sprintf("store %s is damaged: %v: remove the file; its sessions are made anew from their logs", e.path, e.cause)
+	return fmt.Sprintf("store %s is damaged: %v: the next start sets the file aside, and makes its sessions anew from their logs", e.path, e.cause)
 }
 
 // Unwrap returns the cause.
 func (e *CorruptError) Unwrap() error { return e.cause }
+
+// OpenOrReplace opens the store at cfg.Path like Open. If the file is corrupt, it renames it to
+// NAME.damaged-TIME and creates a new one. replaced describes that, nil if the file was sound. now is
+// the TIME.
+func OpenOrReplace(cfg Config, now time.Time) (s *Store, replaced *Replaced, err error) {
+	s, err = Open(cfg)
+	corrupt, ok := errors.AsType[*CorruptError](err)
+	if !ok {
+		return s, nil, err
+	}
+	replaced = &Replaced{Aside: cfg.Path + ".damaged-" + now.UTC().Format("20060102T150405.000000000"), Cause: corrupt.cause}
+	if err := os.Rename(cfg.Path, replaced.Aside); err != nil {
+		return nil, nil, fmt.Errorf("%w: %w", corrupt, err)
+	}
+	s, err = Open(cfg)
+	return s, replaced, err
+}
+
+// Replaced describes a corrupt file that was replaced by a new one.
+type Replaced struct {
+	Aside string // its new path
+	Cause error
+}
 
 // recoverCorrupt turns bbolt's panics and memory faults on a corrupt file into an error. Defer it
 // with the result of debug.SetPanicOnFault(true).

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -115,7 +116,7 @@ func damage(random *rand.Rand, file []byte) []byte {
 // wantDamage checks that an error is a line that names the file and what to do.
 func wantDamage(t *testing.T, n int, err error, path string) {
 	t.Helper()
-	if text := fmt.Sprint(err); !errors.As(err, new(*CorruptError)) || !strings.Contains(text, path) || !strings.Contains(text, "remove the file") {
+	if text := fmt.Sprint(err); !errors.As(err, new(*CorruptError)) || !strings.Contains(text, path) || !strings.Contains(text, "sets the file aside") {
 		t.Errorf("damage %d: got %v, want that %s is damaged and what to do", n, err, path)
 	}
 }
@@ -165,6 +166,42 @@ func damagedFiles(t *testing.T, damages int) {
 	}
 	if rejected < damages/4 {
 		t.Errorf("files that were refused: got %d of %d, want a quarter at least", rejected, damages)
+	}
+}
+
+// TestOpenOrReplace opens a damaged file twice: it is set aside under two names, each as it was, and
+// the new file is a store. A sound file stays.
+func TestOpenOrReplace(t *testing.T) {
+	cfg := Config{Path: filepath.Join(t.TempDir(), "sessions.db")}
+	asides := make(map[string]bool)
+	for n := range 2 {
+		damaged := []byte(fmt.Sprint("no store ", n))
+		if err := os.WriteFile(cfg.Path, damaged, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s, replaced, err := OpenOrReplace(cfg, time.Unix(0, int64(n)))
+		if err != nil || replaced == nil {
+			t.Fatalf("damaged file: got %v and %v, want that it is replaced", replaced, err)
+		}
+		if got, err := os.ReadFile(replaced.Aside); err != nil || !bytes.Equal(got, damaged) {
+			t.Errorf("%s: got %q and %v, want %q", replaced.Aside, got, err, damaged)
+		}
+		asides[replaced.Aside] = true
+		if err := errors.Join(s.Create(t.Context(), "new", nil, 0), s.Close()); err != nil {
+			t.Error(err)
+		}
+		if s, replaced, err = OpenOrReplace(cfg, time.Unix(0, 0)); err != nil || replaced != nil {
+			t.Fatalf("sound file: got %v and %v, want that it stays", replaced, err)
+		}
+		if _, err := s.Load("new"); err != nil {
+			t.Errorf("sound file: got %v, want the session", err)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if len(asides) != 2 {
+		t.Errorf("files set aside: got %v, want two", asides)
 	}
 }
 
