@@ -43,8 +43,8 @@ func TestToolHostsLost(t *testing.T) {
 	}
 }
 
-// TestDamagedSessions damages the file of the sessions of a killed run. Resuming sets it aside with a
-// line, and every file equals that of an undisturbed run.
+// TestDamagedSessions damages the file of the sessions of a killed run. Resuming sets it aside with
+// a line, and every file equals that of an undisturbed run.
 func TestDamagedSessions(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

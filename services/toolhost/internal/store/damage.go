@@ -27,8 +27,8 @@ func (e *CorruptError) Error() string {
 func (e *CorruptError) Unwrap() error { return e.cause }
 
 // OpenOrReplace opens the store at cfg.Path like Open. If the file is corrupt, it renames it to
-// NAME.damaged-TIME and creates a new one. replaced describes that, nil if the file was sound. now is
-// the TIME.
+// NAME.damaged-TIME and creates a new one. replaced describes that, nil if the file was sound. now
+// is the TIME.
 func OpenOrReplace(cfg Config, now time.Time) (s *Store, replaced *Replaced, err error) {
 	s, err = Open(cfg)
 	corrupt, ok := errors.AsType[*CorruptError](err)

@@ -169,8 +169,8 @@ func damagedFiles(t *testing.T, damages int) {
 	}
 }
 
-// TestOpenOrReplace opens a damaged file twice: it is set aside under two names, each as it was, and
-// the new file is a store. A sound file stays.
+// TestOpenOrReplace opens a damaged file twice: it is set aside under two names, each as it was,
+// and the new file is a store. A sound file stays.
 func TestOpenOrReplace(t *testing.T) {
 	cfg := Config{Path: filepath.Join(t.TempDir(), "sessions.db")}
 	asides := make(map[string]bool)
