@@ -15,6 +15,7 @@ import (
 
 	"github.com/cenkalti/backoff/v5"
 	"github.com/hashicorp/golang-lru/v2/simplelru"
+	"golang.org/x/sync/semaphore"
 
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	toolsv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/tools/v1"
@@ -34,6 +35,8 @@ const (
 	// maxStates is the maximum number of open connections to servers with a state per session.
 	// CallStateful restores the state of an evicted session.
 	maxStates = 32
+	// maxAlone is the maximum number of connections for a call of its own, see Client.Call.
+	maxAlone = 8
 )
 
 // These are the errors of a Client.
@@ -105,12 +108,14 @@ type Client struct {
 	shared map[string]*cacheEntry
 	// states are the connections to servers with state.
 	states *simplelru.LRU[connectionKey, *cacheEntry]
+	// alone bounds the connections for a call of its own.
+	alone *semaphore.Weighted
 }
 
 // NewClient returns a client. It does not connect yet.
 func NewClient(cfg Config) *Client {
 	states, _ := simplelru.NewLRU[connectionKey, *cacheEntry](maxStates, nil) // fails for no size only
-	return &Client{cfg: cfg, shared: make(map[string]*cacheEntry), states: states}
+	return &Client{cfg: cfg, shared: make(map[string]*cacheEntry), states: states, alone: semaphore.NewWeighted(maxAlone)}
 }
 
 // Close closes all connections and stops the started programs. The client cannot be used
@@ -146,18 +151,6 @@ func (e *cacheEntry) disconnect() error {
 	err := e.conn.close()
 	e.conn, e.historyDigest = nil, [sha256.Size]byte{}
 	return err
-}
-
-// sharedEntry returns the entry of a server without state.
-func (c *Client) sharedEntry(server string) *cacheEntry {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	entry, ok := c.shared[server]
-	if !ok {
-		entry = &cacheEntry{key: connectionKey{server: server}}
-		c.shared[server] = entry
-	}
-	return entry
 }
 
 // stateEntry returns the locked entry of a server with state. If the cache is full, it evicts the
@@ -198,43 +191,6 @@ func (c *Client) warn(server string, err error) {
 	}
 }
 
-// List returns the validated tools of a server. The error is that of Call.
-func (c *Client) List(ctx context.Context, name string) (tools []*toolsv1.Tool, err error) {
-	entry := c.sharedEntry(name)
-	err = c.retry(ctx, name, func(ctx context.Context) error {
-		conn, err := c.connect(ctx, entry)
-		if err != nil {
-			return err
-		}
-		if tools, err = conn.list(ctx); err != nil {
-			c.discard(entry, conn)
-		}
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return tools, checkTools(name, tools)
-}
-
-// Call returns the body of the answer: a JSON object with value and changes, or with raised. It
-// repeats a call that fails on the network, with jittered pauses, until the timeout. The error is
-// ErrUnknown, ErrUnavailable, ErrProtocol or the cause of ctx's end.
-func (c *Client) Call(ctx context.Context, request Request) (body string, err error) {
-	entry := c.sharedEntry(request.Server.GetName())
-	err = c.retry(ctx, request.Server.GetName(), func(ctx context.Context) error {
-		conn, err := c.connect(ctx, entry)
-		if err != nil {
-			return err
-		}
-		if body, err = conn.call(ctx, request); err != nil && !errors.Is(err, ErrProtocol) {
-			c.discard(entry, conn)
-		}
-		return err
-	})
-	return body, err
-}
-
 // CallStateful is Call for a server with a state per session. history is the session's earlier
 // exchanges, in order. If the server's state differs, CallStateful repeats them on a new
 // connection. It serializes the calls of a session.
@@ -256,7 +212,7 @@ func (c *Client) CallStateful(ctx context.Context, session string, history []Exc
 		}
 		if err != nil {
 			c.warn(name, entry.disconnect()) // the server's state is unknown
-			return err
+			return cause(err)
 		}
 		entry.historyDigest = Exchange{request, body}.digest(digest)
 		return nil
@@ -295,28 +251,6 @@ func (c *Client) restore(ctx context.Context, entry *cacheEntry, history []Excha
 	return nil
 }
 
-// connect returns the connection of an entry. It dials if there is none.
-func (c *Client) connect(ctx context.Context, entry *cacheEntry) (connection, error) {
-	entry.mu.Lock()
-	defer entry.mu.Unlock()
-	if entry.conn != nil {
-		return entry.conn, nil
-	}
-	var err error
-	entry.conn, err = c.dial(ctx, entry.key.server)
-	return entry.conn, err
-}
-
-// discard closes a failed connection unless another one has replaced it. It keeps a gRPC
-// connection, which reconnects and carries the calls of other sessions.
-func (c *Client) discard(entry *cacheEntry, conn connection) {
-	entry.mu.Lock()
-	defer entry.mu.Unlock()
-	if entry.conn == conn && !c.cfg.Targets[entry.key.server].isGRPC() {
-		c.warn(entry.key.server, entry.disconnect())
-	}
-}
-
 // dial opens a connection to a server.
 func (c *Client) dial(ctx context.Context, name string) (connection, error) {
 	target, ok := c.cfg.Targets[name]
@@ -330,7 +264,8 @@ func (c *Client) dial(ctx context.Context, name string) (connection, error) {
 	}
 }
 
-// retry calls do until it succeeds, fails permanently, or the timeout passes.
+// retry calls do until it succeeds, fails permanently, or the timeout passes. It returns a
+// lostError at once.
 func (c *Client) retry(parent context.Context, name string, do func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(parent, c.cfg.Timeout)
 	defer cancel()
@@ -341,7 +276,8 @@ func (c *Client) retry(parent context.Context, name string, do func(context.Cont
 	_, err := backoff.Retry(ctx, func() (struct{}, error) {
 		tries++
 		err := do(ctx)
-		if errors.Is(err, ErrProtocol) || errors.Is(err, ErrUnknown) {
+		_, lost := errors.AsType[lostError](err)
+		if lost || errors.Is(err, ErrProtocol) || errors.Is(err, ErrUnknown) {
 			err = backoff.Permanent(err)
 		}
 		if err != nil && (ctx.Err() == nil || last == nil) {
@@ -349,9 +285,12 @@ func (c *Client) retry(parent context.Context, name string, do func(context.Cont
 		}
 		return struct{}{}, err
 	}, backoff.WithBackOff(pauses), backoff.WithMaxTries(maxAttempts), backoff.WithMaxElapsedTime(c.cfg.Timeout))
+	_, lost := errors.AsType[lostError](last)
 	switch {
 	case err == nil:
 		return nil
+	case lost && parent.Err() == nil:
+		return last
 	case parent.Err() != nil:
 		return fmt.Errorf("ask tool server %s: %w", name, context.Cause(parent))
 	case errors.Is(last, ErrProtocol), errors.Is(last, ErrUnknown):

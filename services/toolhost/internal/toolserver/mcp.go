@@ -102,7 +102,7 @@ func (m *mcpConnection) abort() {
 }
 
 // wrapError returns ErrProtocol unless another attempt may help. A JSON-RPC error and an invalid
-// message are not network failures.
+// message are not network failures. All but a JSON-RPC error are a lostError.
 func (m *mcpConnection) wrapError(operation string, err error) error {
 	if rpcErr, ok := errors.AsType[*jsonrpc.Error](err); ok {
 		return fmt.Errorf("%w: %s: %s: %s (code %d)", ErrProtocol, m.name, operation, rpcErr.Message, rpcErr.Code)
@@ -110,9 +110,9 @@ func (m *mcpConnection) wrapError(operation string, err error) error {
 	_, invalid := errors.AsType[*json.SyntaxError](err)
 	_, mistyped := errors.AsType[*json.UnmarshalTypeError](err)
 	if invalid || mistyped || errors.Is(err, errUnsolicited) {
-		return fmt.Errorf("%w: %s: %s: %w", ErrProtocol, m.name, operation, m.program.explain(err))
+		return lostError{fmt.Errorf("%w: %s: %s: %w", ErrProtocol, m.name, operation, m.program.explain(err))}
 	}
-	return fmt.Errorf("%s: %w", operation, m.program.explain(err))
+	return lostError{fmt.Errorf("%s: %w", operation, m.program.explain(err))}
 }
 
 func (m *mcpConnection) list(ctx context.Context) ([]*toolsv1.Tool, error) {
