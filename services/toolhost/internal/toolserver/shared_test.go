@@ -55,6 +55,7 @@ func serveFragile(in io.Reader, out io.Writer) (code int) {
 // TestFragileServer calls a tool that ends the server, breaks the protocol or hangs, while others
 // call the same server. Only the call itself fails.
 func TestFragileServer(t *testing.T) {
+	t.Parallel()
 	program, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
