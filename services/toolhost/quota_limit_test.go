@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/toolsandbox/toolsandbox/internal/testkit/natstest"
+	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/host"
@@ -56,6 +57,55 @@ func TestQuota(t *testing.T) {
 				t.Errorf("snapshots: got %d, error %v, want that of the accepted batch", len(snapshots), err)
 			}
 		})
+	}
+}
+
+// TestLargeAnswer calls a tool of a pack that answers more than fits. The tool is at fault if the
+// call is small, and the caller if it sent as much.
+func TestLargeAnswer(t *testing.T) {
+	client := serve(t, filepath.Join(t.TempDir(), storeFile), natstest.Start(t), ownsAll, func(cfg *host.Config) { cfg.MaxBytes = 4096 }).client
+	setup := smallSetup("small")
+	setup.ToolModules = []*setupv1.ToolModule{{Name: "echo", Source: `
+def repeat(text: str, times: int) -> str:
+    """Repeats a text.
+
+    Args:
+        text: The text.
+        times: How often.
+    """
+    return text * times
+
+
+def complain(times: int) -> None:
+    """Raises an error.
+
+    Args:
+        times: How long it is.
+    """
+    raise ValueError("no" * times)
+`}}
+	create(t, client, "s", setup)
+	for _, test := range []struct {
+		source string
+		code   codes.Code
+		want   string
+	}{
+		{"print(repr(repeat('x', 5000)))", codes.InvalidArgument, "tool of the pack is broken: repeat returns 5002 bytes, at most 4096"},
+		{"print(repr(repeat('" + strings.Repeat("x", 5000) + "', 1)))", codes.ResourceExhausted, "session quota exceeded"},
+	} {
+		_, err := client.Execute(t.Context(), &toolhostv1.ExecuteRequest{
+			SessionId: "s", Index: 5, Calls: []*worldv1.Message{call(2, worldv1.Role_ROLE_AGENT, test.source)},
+		})
+		if status.Code(err) != test.code || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%.40s: got %v, want %v with %q", test.source, err, test.code, test.want)
+		}
+	}
+	response, err := client.Execute(t.Context(), &toolhostv1.ExecuteRequest{SessionId: "s", Index: 5, Calls: []*worldv1.Message{{
+		Index: 4, Sender: worldv1.Role_ROLE_AGENT, Recipient: worldv1.Role_ROLE_EXECUTION_ENVIRONMENT,
+		Body: &worldv1.Message_Call{Call: &worldv1.ToolCall{Id: proto.String("1"), Name: proto.String("complain"), Tool: "complain", ArgumentsJson: `{"times": 3000}`}},
+	}}})
+	if status.Code(err) != codes.InvalidArgument || !strings.Contains(err.Error(), "complain answers ") {
+		t.Errorf("complain: got %.200v and %v, want %v", response, err, codes.InvalidArgument)
 	}
 }
 

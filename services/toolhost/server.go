@@ -48,6 +48,7 @@ func statusOf(err error) error {
 		{Err: toolserver.ErrUnknown, Code: codes.InvalidArgument},
 		{Err: toolserver.ErrProtocol, Code: codes.InvalidArgument},
 		{Err: toolserver.ErrUnknownState, Code: codes.InvalidArgument},
+		{Err: host.ErrTool, Code: codes.InvalidArgument},
 		{Err: host.ErrIndex, Code: codes.FailedPrecondition},
 		{Err: host.ErrStateMismatch, Code: codes.FailedPrecondition},
 		{Err: host.ErrDiverged, Code: codes.DataLoss},

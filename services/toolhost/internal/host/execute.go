@@ -104,7 +104,10 @@ func (h *Host) run(
 		return nil, nil, nil, fmt.Errorf("session %s: %w", id, err)
 	}
 	outcome.Response.SessionDigest = next.digest
-	return next, outcome, snapshot, h.withinQuota(id, &world, outcome, snapshot)
+	if err := h.withinQuota(&world, batch.Calls, answers.calls, proto.Size(outcome)+proto.Size(snapshot)); err != nil {
+		return nil, nil, nil, fmt.Errorf("session %s: %w", id, err)
+	}
+	return next, outcome, snapshot, nil
 }
 
 // batchResult is the result of a batch: the answers to its calls, or the message of an event
@@ -169,20 +172,6 @@ func callsDigest(calls []*worldv1.Message) ([]byte, error) {
 	}
 	sum := sha256.Sum256(raw)
 	return sum[:], nil
-}
-
-func (h *Host) withinQuota(id string, world *session.World, outcome *toolhostv1.OutcomeRecord, snapshot *busv1.Snapshot) error {
-	rows := 0
-	for _, table := range world.Tables() {
-		rows += len(world.Rows(table.Name))
-	}
-	if rows > h.cfg.MaxRows {
-		return fmt.Errorf("session %s: %w: %d rows, at most %d", id, ErrQuota, rows, h.cfg.MaxRows)
-	}
-	if size := proto.Size(outcome) + proto.Size(snapshot); size > h.cfg.MaxBytes {
-		return fmt.Errorf("session %s: %w: %d bytes of answers and tables at once, at most %d", id, ErrQuota, size, h.cfg.MaxBytes)
-	}
-	return nil
 }
 
 // afterExecution returns the session after an execution, without its digest.

@@ -44,6 +44,8 @@ var (
 	ErrNoSetup = errors.New("no such setup")
 	// ErrQuota means that a session would become too large, or an execution too long.
 	ErrQuota = errors.New("session quota exceeded")
+	// ErrTool means that a tool of the pack answers more than can be stored.
+	ErrTool = errors.New("tool of the pack is broken")
 	// ErrPublish means that stored versions could not be published. A retry publishes them.
 	ErrPublish = errors.New("cannot publish new table versions")
 )
