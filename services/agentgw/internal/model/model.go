@@ -73,6 +73,7 @@ type Config struct {
 type Player struct {
 	cfg    Config
 	client *httpclient.Client
+	forms  formMemory
 
 	life  context.Context // done when the process ends
 	abort context.CancelFunc
@@ -218,6 +219,7 @@ func (p *Player) ask(
 	err = q.deferRefusal(p.retryPolicy(req.GetPlayer().GetModel()).Do(ctx, q.try))
 	if q.answer != nil {
 		err = nil
+		q.rememberForm()
 	}
 	spent := q.spent.Plus(ratelimit.Cost{Tokens: earlier.GetCost().GetTokens(), Micros: earlier.GetCost().GetMicros()})
 	recorded := &agentgwv1.RecordedTurn{Exchange: q.exchange.finish(q.answer)}

@@ -130,6 +130,8 @@ func (c *apiError) failure(status int, secret string) *provider.Failure {
 		failure.Detail = "the account has no credit left: " + failure.Detail
 	} else if c.contextOverflow(status) {
 		failure.ContextOverflow, failure.Retryable = true, false
+	} else {
+		failure.Demanded = c.demandedForm(status)
 	}
 	return failure
 }
