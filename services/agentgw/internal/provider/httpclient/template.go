@@ -10,29 +10,34 @@ import (
 )
 
 // templateRefusals are what servers say when the chat template of a model, or their own check in
-// its place, refuses the order or the roles of a conversation. The words are those of the
-// templates, which vLLM, SGLang, TGI, llama.cpp, LM Studio and Ollama pass on, of mistral-common,
-// which checks for vLLM and Mistral, and of Google, Bedrock, Perplexity and Anthropic.
+// its place, refuses the order or the roles of a conversation, and the form that it demands. vLLM,
+// SGLang, TGI, llama.cpp, LM Studio and Ollama pass on the words of the template. mistral-common
+// checks for vLLM and for Mistral.
 var templateRefusals = []struct {
 	words  *regexp.Regexp
 	demand conversation.Form
 }{
-	// Gemma 2, Phi, Mistral before Nemo, and proxies in front of such models. Gemma at Google.
-	{regexp.MustCompile(`(?i)system (role|message|prompt)s?( is| are)? not supported|does not support (the )?system (role|message|prompt)|Developer instruction is not enabled`), conversation.SystemInUser},
-	// Qwen 3.5: a second system message, or a later one.
-	{regexp.MustCompile(`(?i)System message must be (at the beginning|the first)`), conversation.Alternating},
-	// Mistral 7B 0.1 to 0.3, before Nemo. Its exception is the system's first message.
-	{regexp.MustCompile(`(?i)Only user and assistant roles are supported`), conversation.SystemInUser},
-	{regexp.MustCompile(`(?i)tool (role|message)s?( is| are)? not supported|does not support (the )?tool (role|message)|(unsupported|unknown|unexpected|invalid) role:? ['"` + "`" + `]?tool\b`), conversation.CallsAsText},
+	// Gemma 2; Gemma at Google.
+	{regexp.MustCompile(`(?i)system (role|message|prompt)s?( is| are)? not supported|does not support (the )?system (role|message|prompt)|` +
+		`developer instruction is not enabled`), conversation.SystemInUser},
+	// Mistral 7B, Mixtral and Phi.
+	{regexp.MustCompile(`(?i)only user(, | and )(assistant|model)( and tool)? roles are supported`), conversation.SystemInUser},
+	// Qwen 3.5, about a second system text.
+	{regexp.MustCompile(`(?i)system message must be (at the beginning|the first)`), conversation.Alternating},
+	// Templates without tools.
+	{regexp.MustCompile(`(?i)tool (role|message)s?( is| are)? not supported|does not support (the )?tool (role|message)|` +
+		`(unsupported|unknown|invalid) role:? ['"]?tool\b`), conversation.CallsAsText},
 	// Llama 3.1 to 3.3.
 	{regexp.MustCompile(`(?i)only supports single tool-calls at once`), conversation.SingleCalls},
-	// Mistral 0.3 and Nemo, and mistral-common.
-	{regexp.MustCompile(`(?i)Tool call ids? should be alphanumeric strings with length 9|Tool call id (was|has to be defined|must be) .*length of 9`), conversation.ShortIDs},
-	// Gemma, Mistral, Llama 2, Command R, Bedrock and Google; Perplexity; Anthropic.
-	{regexp.MustCompile(`(?i)roles? must alternate|roles should be alternating|conversation must alternate|multiturn requests alternate`), conversation.Alternating},
-	// Mistral-common, Bedrock, Llama 3.1 with tools, Qwen 3.5.
-	{regexp.MustCompile(`(?i)(conversation|first message) must (start|begin|be) (with|from|a)? ?(a |the )?user|Cannot put tools in the first user message|No user query found in messages`), conversation.Alternating},
-	{regexp.MustCompile(`(?i)(Unexpected|Expected last) role ['"]?(user|assistant|tool|system)\b`), conversation.Alternating},
+	// Mistral 7B 0.3 and Nemo; mistral-common.
+	{regexp.MustCompile(`(?i)tool call ids should be alphanumeric strings with length 9|tool call id (was|has) .{0,200}length of 9`), conversation.ShortIDs},
+	// Gemma, Mistral, Llama 2 and Command R; Bedrock; Perplexity; Google; Anthropic.
+	{regexp.MustCompile(`(?i)roles must alternate|roles should be alternating|conversation must alternate|multiturn requests alternate`), conversation.Alternating},
+	// Bedrock and mistral-common; Perplexity; Llama 3.1 with tools; Qwen 3.5.
+	{regexp.MustCompile("(?i)conversation (roles )?must (start|begin) with (a |the )?user|last message must have role .?user|" +
+		`cannot put tools in the first user message|no user query found`), conversation.Alternating},
+	// mistral-common.
+	{regexp.MustCompile(`(?i)unexpected role ['"](user|assistant|tool|system)['"] after role|expected last role user or tool`), conversation.Alternating},
 }
 
 // refusalStatuses are the statuses of a refused conversation: 400 of most servers, 422 of TGI, 500
