@@ -66,6 +66,7 @@ func startTemplateModel(t *testing.T, template string, status int, refusal strin
 }
 
 func (m *templateModel) serve(t *testing.T, w http.ResponseWriter, r *http.Request) {
+	t.Helper()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var body json.RawMessage
@@ -107,8 +108,8 @@ func wifiTurn(messages []chatMessage) string {
 
 // TestChatTemplates plays a scenario twice behind each template, with the model as agent and as
 // user. Every rollout has the full score and the same messages whatever the template, the server
-// refuses a request once for each thing that its template cannot take, and nothing of the
-// conversation is lost. A replay has the same messages, too.
+// refuses a request once for each thing that its template cannot take, with a warning, and nothing
+// of the conversation is lost. A replay has the same messages, too.
 func TestChatTemplates(t *testing.T) {
 	t.Parallel()
 	const vllm, llamaCpp = `{"object": "error", "message": %q, "type": "BadRequestError", "param": null, "code": 400}`,
@@ -131,15 +132,15 @@ func TestChatTemplates(t *testing.T) {
 			if role == "user" {
 				players = []string{"--agent", "oracle", "--user", "openai:m", "--user-base-url", m.URL + "/v1"}
 			}
-			played := playTwice(t, players)
+			played, printed := playTwice(t, players)
 			if conversations[role] == "" {
 				conversations[role] = played
 			}
 			if diff := cmp.Diff(conversations[role], played); diff != "" {
 				t.Errorf("%s as %s: the messages depend on the template:\n%s", test.template, role, diff)
 			}
-			if m.refused != want {
-				t.Errorf("%s as %s: got %d refused requests, want %d", test.template, role, m.refused, want)
+			if warnings := strings.Count(printed, "they are sent in another form"); m.refused != want || warnings != want {
+				t.Errorf("%s as %s: got %d refused requests and %d warnings, want %d", test.template, role, m.refused, warnings, want)
 			}
 			m.wantPrompts(t, test.template, role)
 		}
@@ -167,16 +168,17 @@ func (m *templateModel) wantPrompts(t *testing.T, template, role string) {
 }
 
 // playTwice plays a scenario in two trials, one after the other, and replays it. It returns the
-// messages of both.
-func playTwice(t *testing.T, players []string) (messages string) {
+// messages of both, and what the run printed.
+func playTwice(t *testing.T, players []string) (messages, printed string) {
 	t.Helper()
 	dir := t.TempDir()
 	out, again := filepath.Join(dir, "out"), filepath.Join(dir, "again")
 	cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "toolsandbox"),
 		append(append([]string{"run"}, players...), "--out", out, "--trials", "2", "--parallel", "1", "turn_off_wifi")...)
 	cmd.Env = append(os.Environ(), "OPENAI_API_KEY=k")
-	if printed, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, printed)
+	output, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, output)
 	}
 	toolsandbox(t, "run", "--replay", out, "--out", again)
 	var results struct {
@@ -204,5 +206,5 @@ func playTwice(t *testing.T, players []string) (messages string) {
 		}
 		messages += string(conversation)
 	}
-	return messages
+	return messages, string(output)
 }

@@ -134,6 +134,7 @@ func strictRequest(view *agentgwv1.RespondRequest, rollout, address string) *age
 // a turn does not depend on the turns before, and a gateway is refused no turn that is like an
 // earlier one.
 func TestStrictTemplates(t *testing.T) {
+	t.Parallel()
 	views := strictViews()
 	for name, refuse := range templates() {
 		t.Run(name, func(t *testing.T) {

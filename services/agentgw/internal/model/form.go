@@ -40,8 +40,8 @@ func (m *formMemory) recall(key formKey, entries []conversation.Entry) (form con
 	return form
 }
 
-// remember keeps the form that a server accepted.
-func (m *formMemory) remember(key formKey, entries []conversation.Entry, form conversation.Form) {
+// remember keeps the form that a server accepted. It reports whether that is news.
+func (m *formMemory) remember(key formKey, entries []conversation.Entry, form conversation.Form) bool {
 	traits := conversation.Traits(entries)
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -51,7 +51,9 @@ func (m *formMemory) remember(key formKey, entries []conversation.Entry, form co
 	if m.forms[key] == nil {
 		m.forms[key] = make(map[conversation.Form]conversation.Form)
 	}
+	known, isKnown := m.forms[key][traits]
 	m.forms[key][traits] = form
+	return !isKnown || known != form
 }
 
 // rearrange makes the request of the next attempt one in a form that the server has not refused
@@ -71,19 +73,21 @@ func (q *attempt) rearrange(failure *provider.Failure) bool {
 		q.exchange.setRequest(request)
 		return true
 	}
-	remedy := "an agent's model may be prompted in its own form instead, for example with --agent hermes:MODEL or mistral:MODEL"
+	prompted := "--agent hermes:MODEL or mistral:MODEL"
 	if q.query.PlaysUser {
-		remedy = "a user's model may be prompted in plain text instead, with --user plain:MODEL"
+		prompted = "--user plain:MODEL"
 	}
 	failure.Retryable = false
-	failure.Detail += "; the model's chat template refuses this conversation in every form: " +
-		"start the server with a template that takes it (--chat-template of vLLM and SGLang, --chat-template-file of llama.cpp); " + remedy
+	failure.Detail += "; the model's chat template refuses this conversation in every form: start its server with another template " +
+		"(--chat-template of vLLM and SGLang, --chat-template-file of llama.cpp), or let the program prompt the model (" + prompted + ")"
 	return false
 }
 
 // rememberForm keeps the form that the server accepted, if it refused another one in this turn.
 func (q *attempt) rememberForm() {
-	if q.form != q.firstForm {
-		q.forms.remember(formKey{q.to.BaseURL, q.query.Model.GetModel()}, q.transcript, q.form)
+	model := q.query.Model.GetModel()
+	if q.form != q.firstForm && q.forms.remember(formKey{q.to.BaseURL, model}, q.transcript, q.form) {
+		q.cfg.Logger.Warn("the model's chat template refuses conversations as they are, so they are sent in another form",
+			"provider", q.exchange.record.GetProvider(), "model", model, "form", q.form.String())
 	}
 }

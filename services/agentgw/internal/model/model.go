@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"strings"
 	"time"
@@ -67,6 +68,8 @@ type Config struct {
 	Budget *ratelimit.Limiter
 	// Getenv returns an environment variable, "" if it is unset. It is called concurrently.
 	Getenv func(name string) string
+	// Logger gets warnings about models.
+	Logger *slog.Logger
 }
 
 // Player plays roles with models. Safe for concurrent use. The caller of NewPlayer closes it.

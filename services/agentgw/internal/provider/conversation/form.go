@@ -3,6 +3,7 @@ package conversation
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/toolsandbox/toolsandbox/python"
 )
@@ -40,24 +41,50 @@ const (
 	paragraph  = "\n\n"
 )
 
+// arrangements are those of a form, in the order in which they are made. At last, texts are joined
+// if the form is alternating.
+var arrangements = []struct {
+	form    Form
+	text    string // for people
+	arrange func([]Entry) ([]Entry, bool)
+}{
+	{SingleCalls, "one call at a time", splitCalls},
+	{ShortIDs, "ids of nine characters", shortenIDs},
+	{callsAsText, "calls as texts", writeCalls},
+	{alternating, "user first and speakers in turn", openWithUser},
+	{systemInUser, "system text in the user's", moveSystem},
+}
+
+// String returns the arrangements, for people.
+func (f Form) String() string {
+	var list []string
+	for _, a := range arrangements {
+		if f&a.form != 0 {
+			list = append(list, a.text)
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
 // Arrange returns a transcript in the form, and the arrangements that changed it. It does not
 // change entries.
 func (f Form) Arrange(entries []Entry) (arranged []Entry, changed Form) {
 	arranged = slices.Clone(entries)
-	for _, step := range []struct {
-		form    Form
-		arrange func([]Entry) ([]Entry, bool)
-	}{
-		{SingleCalls, splitCalls}, {ShortIDs, shortenIDs}, {callsAsText, writeCalls},
-		{alternating, openWithUser}, {systemInUser, moveSystem}, {alternating, joinTexts},
-	} {
-		if f&step.form == 0 {
+	for _, a := range arrangements {
+		if f&a.form == 0 {
 			continue
 		}
 		var did bool
-		if arranged, did = step.arrange(arranged); did {
-			changed |= step.form
+		if arranged, did = a.arrange(arranged); did {
+			changed |= a.form
 		}
+	}
+	if f&alternating == 0 {
+		return arranged, changed
+	}
+	n := len(arranged)
+	if arranged = joinTexts(arranged); len(arranged) < n {
+		changed |= alternating
 	}
 	return arranged, changed
 }
@@ -180,7 +207,7 @@ func moveSystem(entries []Entry) ([]Entry, bool) {
 }
 
 // joinTexts joins successive texts of one role, and a text of the user with a result before it.
-func joinTexts(entries []Entry) ([]Entry, bool) {
+func joinTexts(entries []Entry) []Entry {
 	list := entries[:0]
 	for _, entry := range entries {
 		if last := len(list) - 1; last >= 0 && joins(list[last].Kind, entry.Kind) {
@@ -190,7 +217,7 @@ func joinTexts(entries []Entry) ([]Entry, bool) {
 		}
 		list = append(list, entry)
 	}
-	return list, len(list) < len(entries)
+	return list
 }
 
 // joins reports whether an entry becomes part of the one before it.

@@ -10,7 +10,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/python"
 )
 
-// show returns a transcript on one line: each entry's kind and text, and the id of calls and results.
+// show returns a transcript on one line: the kind of each entry, its text, and the id of a call.
 func show(entries []Entry) string {
 	names := map[Kind]string{System: "system", User: "user", Assistant: "assistant", ToolCall: "call", Result: "result"}
 	var list []string
@@ -79,6 +79,18 @@ func TestArrange(t *testing.T) {
 		}
 		if again, changed := test.form.Arrange(got); changed != 0 {
 			t.Errorf("%s: arranged once more, it became %s (%b)", test.name, show(again), changed)
+		}
+	}
+}
+
+// TestFormString checks the names of the arrangements.
+func TestFormString(t *testing.T) {
+	for form, want := range map[Form]string{
+		0: "", Alternating: "user first and speakers in turn", SystemInUser | ShortIDs: "ids of nine characters, user first and speakers in turn, system text in the user's",
+		CallsAsText | SingleCalls: "one call at a time, calls as texts, user first and speakers in turn",
+	} {
+		if got := form.String(); got != want {
+			t.Errorf("got %q, want %q", got, want)
 		}
 	}
 }

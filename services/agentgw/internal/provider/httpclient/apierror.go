@@ -136,8 +136,8 @@ func (c *apiError) failure(status int, secret string) *provider.Failure {
 		failure.Detail = "the account has no credit left: " + failure.Detail
 	} else if c.contextOverflow(status) {
 		failure.ContextOverflow, failure.Retryable = true, false
-	} else {
-		failure.Demanded = c.demandedForm(status)
+	} else if failure.Demanded = c.demandedForm(status); failure.Demanded != 0 {
+		failure.Detail = excerpt(templateWords(c.text), secret)
 	}
 	return failure
 }

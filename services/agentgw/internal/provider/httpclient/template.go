@@ -48,13 +48,22 @@ var refusalStatuses = []int{http.StatusBadRequest, http.StatusUnprocessableEntit
 // that may hold other exceptions.
 const templateException = "Jinja Exception: "
 
+// templateWords returns a message from the words of the template on, all of it if it does not mark
+// them.
+func templateWords(text string) string {
+	if i := strings.LastIndex(text, templateException); i >= 0 {
+		return text[i+len(templateException):]
+	}
+	return text
+}
+
 // demandedForm returns the form that the server's chat template demands, 0 if the error has another
 // cause. The words that come first count.
 func (c *apiError) demandedForm(status int) (demanded conversation.Form) {
 	if !slices.Contains(refusalStatuses, status) {
 		return 0
 	}
-	text := c.text[strings.LastIndex(c.text, templateException)+1:]
+	text := templateWords(c.text)
 	first := len(text)
 	for _, refusal := range templateRefusals {
 		if at := refusal.words.FindStringIndex(text); at != nil && at[0] < first {

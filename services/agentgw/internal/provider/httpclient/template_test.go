@@ -13,6 +13,15 @@ func llamaCpp(said string) string {
 		`...{{ raise_exception('System role not supported') }}↵  {{ raise_exception('...\n    ^\nError: Jinja Exception: ` + said + `","type":"server_error"}}`
 }
 
+// TestTemplateWords checks that the error of a refusal has the template's words and no excerpt of
+// the template.
+func TestTemplateWords(t *testing.T) {
+	parsed := parseAPIError([]byte(llamaCpp("Conversation roles must alternate")), provider.ErrorWords{})
+	if got := parsed.failure(500, "").Error(); got != "HTTP 500: Conversation roles must alternate" {
+		t.Errorf("got %q, want the template's words", got)
+	}
+}
+
 // TestDemandedForm checks what each server says about a conversation that its template refuses, and
 // what it says about other faults.
 func TestDemandedForm(t *testing.T) {
@@ -56,7 +65,7 @@ func TestDemandedForm(t *testing.T) {
 		{"an unknown role", 500, `{"error":"Unsupported role: tool"}`, conversation.CallsAsText},
 
 		{"a wrong value", 400, `{"error":{"message":"Invalid value: 'x'. Supported values are: 'system', 'assistant', 'user', and 'tool'.","param":"messages[1].role","code":"invalid_value"}}`, 0},
-		{"a result without a call", 400, `{"error":{"message":"messages with role 'tool' must be a response to a preceeding message with 'tool_calls'."}}`, 0},
+		{"a result without a call", 400, `{"error":{"message":"messages with role 'tool' must be a response to a message with 'tool_calls'."}}`, 0},
 		{"a call without a result", 400, `{"error":{"message":"An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'."}}`, 0},
 		{"no parser of tools", 400, `{"message":"\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set"}`, 0},
 		{"no system permission", 400, `{"error":{"message":"Your role does not allow this model"}}`, 0},
