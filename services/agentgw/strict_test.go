@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -167,6 +168,39 @@ func TestStrictTemplates(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestStrictAtOnce plays all turns at once, several times, with one gateway. The model gets the same
+// few conversations as one turn after the other.
+func TestStrictAtOnce(t *testing.T) {
+	t.Parallel()
+	for name, refuse := range templates() {
+		b := natstest.Start(t)
+		ask := func(times int, atOnce bool) (conversations []string) {
+			s := startStrict(t, http.StatusBadRequest, refuse)
+			client := serve(t, allKeys(), b)
+			var group sync.WaitGroup
+			for i := range times {
+				for j, view := range strictViews() {
+					group.Go(func() {
+						response, err := client.Respond(t.Context(), strictRequest(view, fmt.Sprintf("once.%t.%d.%d", atOnce, i, j), s.URL))
+						if err != nil || response.GetFailure() != nil {
+							t.Errorf("%s: turn %d: got %v and %v, want an answer", name, j, response, err)
+						}
+					})
+					if !atOnce {
+						group.Wait()
+					}
+				}
+			}
+			group.Wait()
+			slices.Sort(s.accepted)
+			return slices.Compact(s.accepted)
+		}
+		if diff := cmp.Diff(ask(1, false), ask(5, true)); diff != "" {
+			t.Errorf("%s: (-one after the other +at once):\n%s", name, diff)
+		}
 	}
 }
 
