@@ -171,8 +171,8 @@ func TestStrictTemplates(t *testing.T) {
 	}
 }
 
-// TestStrictAtOnce plays all turns at once, several times, with one gateway. The model gets the same
-// few conversations as one turn after the other.
+// TestStrictAtOnce plays all turns at once, several times, with one gateway. The model gets the
+// same few conversations as one turn after the other.
 func TestStrictAtOnce(t *testing.T) {
 	t.Parallel()
 	for name, refuse := range templates() {
