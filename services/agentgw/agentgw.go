@@ -31,14 +31,15 @@ func Run(ctx context.Context, cfg Config, node rpc.Network, stores bus.AgentGate
 		return fmt.Errorf("agent gateway: %w", err)
 	}
 	defer func() { err = errors.Join(err, replicas.Leave()) }()
-	budget, err := newLimiter(cfg, stores, replicas.Name(), node.Logger(rpc.AgentGateway))
+	logger := node.Logger(rpc.AgentGateway)
+	budget, err := newLimiter(cfg, stores, replicas.Name(), logger)
 	if err != nil {
 		return fmt.Errorf("agent gateway: %w", err)
 	}
 	if budget != nil {
 		defer func() { err = errors.Join(err, budget.Close()) }()
 	}
-	server, err := newServer(cfg, prices, budget, stores, stores, replicas)
+	server, err := newServer(cfg, prices, budget, stores, stores, replicas, logger)
 	if err != nil {
 		return fmt.Errorf("agent gateway: %w", err)
 	}
@@ -54,7 +55,7 @@ func Run(ctx context.Context, cfg Config, node rpc.Network, stores bus.AgentGate
 	attached, followed := make(chan error, 1), make(chan error, 1)
 	go func() {
 		defer cancel()
-		attached <- server.serveAttached(ctx, cfg, node.Logger(rpc.AgentGateway))
+		attached <- server.serveAttached(ctx, cfg, logger)
 	}()
 	go func() {
 		defer cancel()

@@ -47,7 +47,7 @@ func newLimitedServer(tb testing.TB, b *bus.Bus, change func(c *ratelimit.Config
 	if err != nil {
 		tb.Fatal(err)
 	}
-	server, err := newServer(cfg, prices, budget, b, b, replicas)
+	server, err := newServer(cfg, prices, budget, b, b, replicas, slog.New(slog.DiscardHandler))
 	if err != nil {
 		tb.Fatal(err)
 	}

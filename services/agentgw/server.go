@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 
 	lru "github.com/hashicorp/golang-lru/v2"
 	"go.opentelemetry.io/otel"
@@ -88,7 +89,7 @@ type Server struct {
 // replicas over the relay. It expects requests that satisfy the validation rules of their proto. A
 // nil limiter limits no requests to model providers. The caller closes the limiter.
 func newServer(
-	cfg Config, prices *pricing.Table, budget *ratelimit.Limiter, recorder Recorder, relay Relay, replicas Replicas,
+	cfg Config, prices *pricing.Table, budget *ratelimit.Limiter, recorder Recorder, relay Relay, replicas Replicas, logger *slog.Logger,
 ) (*Server, error) {
 	tools, err := lru.New[string, *turn.Tools](cfg.ToolSets)
 	if err != nil {
@@ -113,6 +114,7 @@ func newServer(
 	models := model.NewPlayer(model.Config{
 		AnswerBytes: cfg.ModelAnswerBytes, TurnBytes: cfg.ModelTurnBytes, RetryWait: cfg.RetryWait, Connections: cfg.ModelConnections,
 		BaseURLs: cfg.ModelBaseURLs, ExchangeBytes: cfg.ModelExchangeBytes, Providers: providers.All(dialects), Prices: prices, Budget: budget, Getenv: cfg.Getenv,
+		Logger: logger,
 	})
 	replica := ""
 	if replicas != nil {

@@ -8,12 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/toolsandbox/toolsandbox/internal/pricing"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
-	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/httpclient"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/conversation"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/retry"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/ratelimit"
 
@@ -53,16 +52,18 @@ func (t *Throttled) Error() string { return t.reason.Error() }
 // attempt asks a provider for one turn, with retries.
 type attempt struct {
 	*Player
-	to           provider.Endpoint
-	request      *provider.Request
-	timeout      time.Duration
-	exchange     *exchange
-	query        *provider.Query
-	budget       ratelimit.Request
-	answer       *provider.Answer
-	spent        ratelimit.Cost
-	lastRefusal  *provider.Failure // of the last refused attempt
-	firstRefused time.Time         // time of the first refused attempt
+	to              provider.Endpoint
+	request         *provider.Request
+	timeout         time.Duration
+	exchange        *exchange
+	query           *provider.Query
+	transcript      []conversation.Entry // before it was arranged
+	firstForm, form conversation.Form    // of the query's transcript, at first and now
+	budget          ratelimit.Request
+	answer          *provider.Answer
+	spent           ratelimit.Cost
+	lastRefusal     *provider.Failure // of the last refused attempt
+	firstRefused    time.Time         // time of the first refused attempt
 }
 
 // newAttempt returns the attempts for a turn. The error is a *provider.Failure, a *Throttled or one
@@ -76,6 +77,11 @@ func (p *Player) newAttempt(
 		return nil, &provider.Failure{Detail: err.Error()}
 	}
 	query.Official = to.Official
+	transcript, form := query.Transcript, conversation.Form(0)
+	if !query.Compat {
+		form = p.forms.recall(formKey{to.BaseURL, model.GetModel()}, transcript)
+		query.Transcript, _ = form.Arrange(transcript)
+	}
 	codec := spec.CodecFor(req)
 	request, err := codec.Encode(query)
 	if err != nil {
@@ -86,7 +92,7 @@ func (p *Player) newAttempt(
 		return nil, err
 	}
 	return &attempt{
-		Player: p, query: query, to: to, request: request, budget: budget,
+		Player: p, query: query, transcript: transcript, firstForm: form, form: form, to: to, request: request, budget: budget,
 		timeout:  cmp.Or(time.Duration(model.GetTimeoutMs())*time.Millisecond, defaultTimeout),
 		exchange: newExchange(model, codec, to, request, p.cfg.ExchangeBytes, earlier),
 	}, nil
@@ -168,11 +174,15 @@ func (q *attempt) try(ctx context.Context) retry.Outcome {
 		q.spent = q.spent.Plus(done(outcome))
 		return retry.Outcome{Err: err}
 	}
-	if q.alternate(failure) {
-		failure.Retryable = true
+	isRearranged := q.rearrange(failure)
+	if failure.Demanded != 0 && !q.query.Compat {
+		outcome.Class = ratelimit.Rejected // whatever its status: the server is well
 	}
 	outcome.RetryAfter, outcome.Charged, outcome.Reason = failure.RetryAfter, failure.Charged, failure.Error()
 	q.spent = q.spent.Plus(done(outcome))
+	if isRearranged {
+		return q.try(ctx)
+	}
 	isRefused := outcome.Class == ratelimit.Throttled || outcome.Class == ratelimit.Overloaded
 	if isRefused && q.lastRefusal == nil {
 		q.firstRefused = time.Now()
@@ -184,24 +194,6 @@ func (q *attempt) try(ctx context.Context) retry.Outcome {
 		Err: err, Retryable: failure.Retryable, RetryAfter: failure.RetryAfter, Throttled: q.cfg.Budget != nil && isRefused && failure.Retryable,
 		Expected: time.Since(sent), // a slow request is slow again: do not pay twice for an answer that comes too late
 	}
-}
-
-// alternate reports whether the server's chat template refused a simulated user's conversation, and
-// makes the request of the next attempt one with speakers that alternate.
-func (q *attempt) alternate(failure *provider.Failure) bool {
-	refused := strings.Contains(failure.Detail, "alternat") || strings.Contains(failure.Detail, "role")
-	if !refused || !q.query.PlaysUser || q.query.Compat || q.query.Alternating {
-		return false
-	}
-	q.query.Alternating = true
-	request, err := q.exchange.codec.Encode(q.query)
-	if err != nil {
-		return false
-	}
-	q.request = request
-	q.exchange.record.Request = httpclient.Redact(request.Body, q.to.Secret)
-	q.exchange.record.RequestBytes = int64(len(q.exchange.record.GetRequest()))
-	return true
 }
 
 // timeoutFor returns the timeout of a request that begins now: q.timeout, but no longer than its

@@ -44,11 +44,17 @@ type exchange struct {
 // newExchange begins an exchange that continues an earlier one about the same turn, which may be
 // nil.
 func newExchange(model *agentgwv1.Model, codec provider.Codec, to provider.Endpoint, r *provider.Request, limit int, earlier *agentgwv1.Exchange) *exchange {
-	request := httpclient.Redact(r.Body, to.Secret)
-	return &exchange{codec: codec, from: to, limit: limit, record: &agentgwv1.Exchange{
-		Provider: model.GetProvider(), Model: model.GetModel(), Path: r.Path, Request: request, RequestBytes: int64(len(request)),
-		Attempts: earlier.GetAttempts(),
+	x := &exchange{codec: codec, from: to, limit: limit, record: &agentgwv1.Exchange{
+		Provider: model.GetProvider(), Model: model.GetModel(), Path: r.Path, Attempts: earlier.GetAttempts(),
 	}}
+	x.setRequest(r)
+	return x
+}
+
+// setRequest records the request of the attempts that follow.
+func (x *exchange) setRequest(r *provider.Request) {
+	x.record.Request = httpclient.Redact(r.Body, x.from.Secret)
+	x.record.RequestBytes = int64(len(x.record.GetRequest()))
 }
 
 // addAttempt records one attempt: the body of an answer, or the error. It returns the decoded

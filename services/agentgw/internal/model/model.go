@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"strings"
 	"time"
@@ -67,12 +68,15 @@ type Config struct {
 	Budget *ratelimit.Limiter
 	// Getenv returns an environment variable, "" if it is unset. It is called concurrently.
 	Getenv func(name string) string
+	// Logger gets warnings about models.
+	Logger *slog.Logger
 }
 
 // Player plays roles with models. Safe for concurrent use. The caller of NewPlayer closes it.
 type Player struct {
 	cfg    Config
 	client *httpclient.Client
+	forms  formMemory
 
 	life  context.Context // done when the process ends
 	abort context.CancelFunc
@@ -218,6 +222,7 @@ func (p *Player) ask(
 	err = q.deferRefusal(p.retryPolicy(req.GetPlayer().GetModel()).Do(ctx, q.try))
 	if q.answer != nil {
 		err = nil
+		q.rememberForm()
 	}
 	spent := q.spent.Plus(ratelimit.Cost{Tokens: earlier.GetCost().GetTokens(), Micros: earlier.GetCost().GetMicros()})
 	recorded := &agentgwv1.RecordedTurn{Exchange: q.exchange.finish(q.answer)}

@@ -38,9 +38,6 @@ type Query struct {
 	ToolText *turn.ToolText
 	// PlaysUser: the model plays the user, so the first text may be its own.
 	PlaysUser bool
-	// Alternating: the server refused the conversation, because its chat template demands a user first
-	// and speakers that alternate.
-	Alternating bool
 	// Official: the request goes to the provider's official address and not to a compatible server.
 	Official bool
 	// Compat sends the sampling parameters and headers that the original sends.
@@ -115,6 +112,9 @@ type Failure struct {
 	ContextOverflow bool
 	// Charged: the provider may charge for the request although its answer is lost.
 	Charged bool
+	// Demanded is the form that the server's chat template demands of a conversation, 0 if the failure
+	// has another cause. The same conversation is refused again.
+	Demanded conversation.Form
 	// RetryAfter is the wait that the provider asks for, 0 if it does not say.
 	RetryAfter time.Duration
 	// Detail says what happened, for people.

@@ -86,12 +86,18 @@ func (c *apiError) read(raw json.RawMessage) {
 		Details []struct {
 			RetryDelay string `json:"retryDelay"` // of Google's RetryInfo, e.g. 34.07s
 		} `json:"details"`
+		Metadata struct {
+			Raw string `json:"raw"` // at OpenRouter, the error of the provider behind it
+		} `json:"metadata"`
 	}
 	var plain string
 	switch err := json.Unmarshal(raw, &described); {
 	case err == nil || described.Message != "":
 		c.structured = bytes.HasPrefix(raw, []byte("{")) // null is an object, too
 		c.text = cmp.Or(described.Message, c.text)
+		if described.Metadata.Raw != "" {
+			c.text += ": " + described.Metadata.Raw
+		}
 		c.code, _ = described.Code.(string)
 		c.kind, _ = described.Type.(string)
 		number, _ := described.Code.(float64)
@@ -130,6 +136,8 @@ func (c *apiError) failure(status int, secret string) *provider.Failure {
 		failure.Detail = "the account has no credit left: " + failure.Detail
 	} else if c.contextOverflow(status) {
 		failure.ContextOverflow, failure.Retryable = true, false
+	} else if failure.Demanded = c.demandedForm(status); failure.Demanded != 0 {
+		failure.Detail = excerpt(templateWords(c.text), secret)
 	}
 	return failure
 }
