@@ -31,7 +31,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/toolhost"
 )
 
-// testScenarios is the number of scenarios that --test-mode runs.
+// testScenarios is the number of scenarios that --test-mode runs of a pack without the original's.
 const testScenarios = 4
 
 const (
@@ -52,9 +52,11 @@ type Selection struct {
 	// Variants are names of variants.
 	Variants []string
 	testMode bool
-	split    string
-	backend  string
-	flags    *pflag.FlagSet
+	// exact is set if patterns match only whole names, and no names of bases.
+	exact   bool
+	split   string
+	backend string
+	flags   *pflag.FlagSet
 	// Positions is the source position of each loaded scenario, by name.
 	Positions map[string]string
 	// Bases holds each loaded scenario without variants, by name.
@@ -88,7 +90,7 @@ func (c *Selection) RegisterFlags(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&c.Variants, "variants", []string{PlainVariant}, "variants of the tools: plain, all, or `suffixes` of names such as 3_distraction_tools")
 	flags.StringVar(&c.split, "split", string(euroeval.SplitAll), "`part` of packs of records to play: all, or EuroEval's train, val or test")
 	flags.StringVar(&c.backend, "preferred-tool-backend", pack.DefaultBackend, "`backend` of tools with several implementations; other tools use their default")
-	flags.BoolVarP(&c.testMode, "test-mode", "t", false, fmt.Sprintf("run only the first %d scenarios", testScenarios))
+	flags.BoolVarP(&c.testMode, "test-mode", "t", false, fmt.Sprintf("run only the original's %d test scenarios, in other packs the first %d", len(originalTests()), testScenarios))
 }
 
 // Load returns the selected scenarios, sorted by name. args are further patterns. It writes
@@ -381,7 +383,8 @@ func (c *Selection) filter(all []scenario.Expanded, patterns []string) ([]scenar
 		}
 		return found
 	}
-	if len(patterns) == 0 {
+	isTest := func(e *scenario.Expanded) bool { return slices.Contains(originalTests(), e.Name) }
+	if len(patterns) == 0 && !(c.testMode && selectIf(isTest)) {
 		selectIf(func(e *scenario.Expanded) bool { return hasSuffix(e.Suffix) })
 	}
 	for _, pattern := range patterns {
@@ -390,7 +393,7 @@ func (c *Selection) filter(all []scenario.Expanded, patterns []string) ([]scenar
 		}
 		matches := func(name string) bool { matched, err := path.Match(pattern, name); return err == nil && matched }
 		found := selectIf(func(e *scenario.Expanded) bool {
-			return hasSuffix(e.Suffix) && (matches(e.Base) || matches(e.Name))
+			return hasSuffix(e.Suffix) && (!c.exact && matches(e.Base) || matches(e.Name))
 		}) || selectIf(func(e *scenario.Expanded) bool { return matches(e.Name) && !(e.HasVariants && e.Suffix == "") })
 		switch {
 		case found:
