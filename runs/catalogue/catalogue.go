@@ -53,10 +53,12 @@ type Selection struct {
 	Variants []string
 	testMode bool
 	// exact is set if patterns match only whole names, and no names of bases.
-	exact   bool
-	split   string
-	backend string
-	flags   *pflag.FlagSet
+	exact bool
+	split string
+	// languages are those of the records to play, empty for all. found are those of the sources.
+	languages, found []string
+	backend          string
+	flags            *pflag.FlagSet
 	// Positions is the source position of each loaded scenario, by name.
 	Positions map[string]string
 	// Bases holds each loaded scenario without variants, by name.
@@ -89,6 +91,7 @@ func (c *Selection) RegisterFlags(flags *pflag.FlagSet) {
 	flags.StringSliceVarP(&c.patterns, "scenarios", "s", nil, "`names` of scenarios, with * and ?; arguments add more (default: all)")
 	flags.StringSliceVar(&c.Variants, "variants", []string{PlainVariant}, "variants of the tools: plain, all, or `suffixes` of names such as 3_distraction_tools")
 	flags.StringVar(&c.split, "split", string(euroeval.SplitAll), "`part` of packs of records to play: all, or EuroEval's train, val or test")
+	flags.StringSliceVar(&c.languages, "language", nil, "`codes` of the languages of records to play, e.g. de,fr (default: all)")
 	flags.StringVar(&c.backend, "preferred-tool-backend", pack.DefaultBackend, "`backend` of tools with several implementations; other tools use their default")
 	flags.BoolVarP(&c.testMode, "test-mode", "t", false, fmt.Sprintf("run only the original's %d test scenarios, in other packs the first %d", len(originalTests()), testScenarios))
 }
@@ -228,7 +231,7 @@ func (c *Selection) Packs(ctx context.Context, warnings io.Writer) ([]Pack, erro
 	}
 	var packs []Pack
 	var mistakes document.Errors
-	c.Positions, c.Bases = make(map[string]string), make(map[string]pack.Loaded)
+	c.Positions, c.Bases, c.found = make(map[string]string), make(map[string]pack.Loaded), nil
 	for _, from := range sources {
 		opts.ListTools = c.listTools(ctx, warnings, from.path)
 		p, err := c.load(from, opts)
@@ -261,6 +264,9 @@ func (c *Selection) Packs(ctx context.Context, warnings io.Writer) ([]Pack, erro
 	}
 	if len(mistakes) > 0 {
 		return nil, mistakes
+	}
+	if err := CheckLanguages(c.languages, c.found); err != nil {
+		return nil, err
 	}
 	if opts.Backend != pack.DefaultBackend && !slices.ContainsFunc(packs, func(p Pack) bool { return slices.Contains(p.Backends, opts.Backend) }) {
 		return nil, process.UsageErrorf("--preferred-tool-backend: %s given, but no tool in %s has that @backend; expected DEFAULT or a tool's @backend", opts.Backend, c.SourceNames())

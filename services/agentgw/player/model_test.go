@@ -114,3 +114,34 @@ func TestSeparateUser(t *testing.T) {
 		}
 	}
 }
+
+// TestFromModel reads names of models as other programs write them.
+func TestFromModel(t *testing.T) {
+	t.Parallel()
+	for id, want := range map[string]struct {
+		name  string
+		local bool
+	}{
+		"gpt-4o":                    {"openai:gpt-4o", false},
+		"openai/gpt-4o":             {"openai:gpt-4o", false},
+		"OpenAI/ft:gpt-4o:org::1":   {"openai:ft:gpt-4o:org::1", false},
+		"claude-sonnet-5-5":         {"anthropic:claude-sonnet-5-5", false},
+		"anthropic/claude-sonnet-5": {"anthropic:claude-sonnet-5", false},
+		"gemini/gemini-2.5-pro":     {"google:gemini-2.5-pro", false},
+		"vertex_ai/gemini-2.5-pro":  {"vertex:gemini-2.5-pro", false},
+		"cohere/command-a-03-2025":  {"cohere:command-a-03-2025", false},
+		"ollama_chat/qwen3:4b":      {"openai:qwen3:4b", true},
+		"hosted_vllm/org/model":     {"openai:org/model", true},
+		"org/model":                 {"openai:org/model", true},
+		"qwen3":                     {"openai:qwen3", true},
+		"openai:org/model":          {"openai:org/model", false},
+		"hermes:org/model":          {"hermes:org/model", false},
+		"GPT_4_o_2024_05_13":        {"GPT_4_o_2024_05_13", false},
+		"oracle":                    {"oracle", false},
+		"grpc://localhost:9000":     {"grpc://localhost:9000", false},
+	} {
+		if name, local := FromModel(id); name != want.name || local != want.local {
+			t.Errorf("%s: got %s and %t, want %s and %t", id, name, local, want.name, want.local)
+		}
+	}
+}
