@@ -66,8 +66,8 @@ func SetBaseURL(p *agentgwv1.Player, address string) error {
 }
 
 // SeparateUser sets the official address of a user with one of the original's names if the agent
-// has no official address and both would read the same variable for it. The original does not read
-// the variable for such users. It returns the address and the variable, otherwise nothing. Addresses
+// has no official address and both would read it from the same variable, which the original does
+// not read for such users. It returns the address and the variable, otherwise nothing. Addresses
 // that are set stay.
 func SeparateUser(agent, user *agentgwv1.Player) (address, variable string) {
 	all := providers.All(nil)

@@ -32,7 +32,7 @@ func foreignFlags() map[string]string {
 	}
 }
 
-// foreignEuroEvalFlags maps flags of EuroEval that the command euroeval lacks to what does the same.
+// foreignEuroEvalFlags maps flags of EuroEval that euroeval lacks to what does the same.
 func foreignEuroEvalFlags() map[string]string {
 	const zeroShot, serve = "zero-shot, always", "a matter of the server that --api-base names"
 	return map[string]string{
