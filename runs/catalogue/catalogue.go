@@ -122,7 +122,7 @@ func (c *Selection) LoadExpanded(ctx context.Context, warnings io.Writer, args [
 // unknownError returns the error for a pattern without a match.
 func (c *Selection) unknownError(pattern string, all []scenario.Expanded) error {
 	if isOriginal(pattern) {
-		return process.UsageErrorf("--scenarios: %q is a scenario of the original, not of %s: import it with toolsandbox scenario import FILE --out DIR, then give --pack DIR (see README.md)",
+		return process.UsageErrorf("--scenarios: %q is a scenario of the original, not of %s: import it with toolsandbox scenario import FILE --out DIR, then give --pack DIR (see docs/moving.md)",
 			pattern, c.SourceNames())
 	}
 	names := make([]string, len(all))

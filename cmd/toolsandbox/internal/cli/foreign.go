@@ -16,7 +16,7 @@ func foreignFlags() map[string]string {
 	const (
 		agent  = "--agent PROVIDER:MODEL, e.g. --agent openai:gpt-4o"
 		pace   = "--parallel"
-		some   = "--scenarios PATTERN for some scenarios, or --test-mode for the first four"
+		some   = "--scenarios PATTERN for some scenarios, or --test-mode for a few"
 		answer = "--max-tokens"
 	)
 	return map[string]string{
