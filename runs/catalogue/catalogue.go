@@ -31,7 +31,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/toolhost"
 )
 
-// testScenarios is the number of scenarios that --test-mode runs.
+// testScenarios is the number of scenarios that --test-mode runs of a pack without the original's.
 const testScenarios = 4
 
 const (
@@ -52,9 +52,13 @@ type Selection struct {
 	// Variants are names of variants.
 	Variants []string
 	testMode bool
-	split    string
-	backend  string
-	flags    *pflag.FlagSet
+	// exact is set if patterns match only whole names, and no names of bases.
+	exact bool
+	split string
+	// languages are those of the records to play, empty for all. found are those of the sources.
+	languages, found []string
+	backend          string
+	flags            *pflag.FlagSet
 	// Positions is the source position of each loaded scenario, by name.
 	Positions map[string]string
 	// Bases holds each loaded scenario without variants, by name.
@@ -87,8 +91,9 @@ func (c *Selection) RegisterFlags(flags *pflag.FlagSet) {
 	flags.StringSliceVarP(&c.patterns, "scenarios", "s", nil, "`names` of scenarios, with * and ?; arguments add more (default: all)")
 	flags.StringSliceVar(&c.Variants, "variants", []string{PlainVariant}, "variants of the tools: plain, all, or `suffixes` of names such as 3_distraction_tools")
 	flags.StringVar(&c.split, "split", string(euroeval.SplitAll), "`part` of packs of records to play: all, or EuroEval's train, val or test")
+	flags.StringSliceVar(&c.languages, "language", nil, "`codes` of the languages of records to play, e.g. de,fr (default: all)")
 	flags.StringVar(&c.backend, "preferred-tool-backend", pack.DefaultBackend, "`backend` of tools with several implementations; other tools use their default")
-	flags.BoolVarP(&c.testMode, "test-mode", "t", false, fmt.Sprintf("run only the first %d scenarios", testScenarios))
+	flags.BoolVarP(&c.testMode, "test-mode", "t", false, fmt.Sprintf("run only the original's %d test scenarios, in other packs the first %d", len(originalTests()), testScenarios))
 }
 
 // Load returns the selected scenarios, sorted by name. args are further patterns. It writes
@@ -117,7 +122,7 @@ func (c *Selection) LoadExpanded(ctx context.Context, warnings io.Writer, args [
 // unknownError returns the error for a pattern without a match.
 func (c *Selection) unknownError(pattern string, all []scenario.Expanded) error {
 	if isOriginal(pattern) {
-		return process.UsageErrorf("--scenarios: %q is a scenario of the original, not of %s: import it with toolsandbox scenario import FILE --out DIR, then give --pack DIR (see README.md)",
+		return process.UsageErrorf("--scenarios: %q is a scenario of the original, not of %s: import it with toolsandbox scenario import FILE --out DIR, then give --pack DIR (see docs/moving.md)",
 			pattern, c.SourceNames())
 	}
 	names := make([]string, len(all))
@@ -226,7 +231,7 @@ func (c *Selection) Packs(ctx context.Context, warnings io.Writer) ([]Pack, erro
 	}
 	var packs []Pack
 	var mistakes document.Errors
-	c.Positions, c.Bases = make(map[string]string), make(map[string]pack.Loaded)
+	c.Positions, c.Bases, c.found = make(map[string]string), make(map[string]pack.Loaded), nil
 	for _, from := range sources {
 		opts.ListTools = c.listTools(ctx, warnings, from.path)
 		p, err := c.load(from, opts)
@@ -259,6 +264,9 @@ func (c *Selection) Packs(ctx context.Context, warnings io.Writer) ([]Pack, erro
 	}
 	if len(mistakes) > 0 {
 		return nil, mistakes
+	}
+	if err := CheckLanguages(c.languages, c.found); err != nil {
+		return nil, err
 	}
 	if opts.Backend != pack.DefaultBackend && !slices.ContainsFunc(packs, func(p Pack) bool { return slices.Contains(p.Backends, opts.Backend) }) {
 		return nil, process.UsageErrorf("--preferred-tool-backend: %s given, but no tool in %s has that @backend; expected DEFAULT or a tool's @backend", opts.Backend, c.SourceNames())
@@ -381,7 +389,8 @@ func (c *Selection) filter(all []scenario.Expanded, patterns []string) ([]scenar
 		}
 		return found
 	}
-	if len(patterns) == 0 {
+	isTest := func(e *scenario.Expanded) bool { return slices.Contains(originalTests(), e.Name) }
+	if len(patterns) == 0 && !(c.testMode && selectIf(isTest)) {
 		selectIf(func(e *scenario.Expanded) bool { return hasSuffix(e.Suffix) })
 	}
 	for _, pattern := range patterns {
@@ -390,7 +399,7 @@ func (c *Selection) filter(all []scenario.Expanded, patterns []string) ([]scenar
 		}
 		matches := func(name string) bool { matched, err := path.Match(pattern, name); return err == nil && matched }
 		found := selectIf(func(e *scenario.Expanded) bool {
-			return hasSuffix(e.Suffix) && (matches(e.Base) || matches(e.Name))
+			return hasSuffix(e.Suffix) && (!c.exact && matches(e.Base) || matches(e.Name))
 		}) || selectIf(func(e *scenario.Expanded) bool { return matches(e.Name) && !(e.HasVariants && e.Suffix == "") })
 		switch {
 		case found:

@@ -159,6 +159,9 @@ func Redact(text string, secrets []string) string {
 	return query.ReplaceAllString(text, fmt.Sprintf("${1}?%s", redacted))
 }
 
+// directoryName is a player's part of the name of a run's directory: its model, otherwise its name.
+func directoryName(p *agentgwv1.Player) string { return cmp.Or(p.GetModel().GetModel(), p.GetName()) }
+
 // open opens the output directory, determines the directory of the services' data, and returns the
 // new or resumed record of the run.
 func (o *Options) open(args, setFlags []string, spec sweep.Spec) (*directory, *results.Run, error) {
@@ -166,7 +169,7 @@ func (o *Options) open(args, setFlags []string, spec sweep.Spec) (*directory, *r
 		if o.flags.Changed("out") {
 			return nil, nil, process.UsageErrorf("--out: empty, expected a directory for the results")
 		}
-		o.out = filepath.Join("data", results.RunDirectory(o.agent, o.user, time.Now()))
+		o.out = filepath.Join("data", results.RunDirectory(directoryName(spec.Agents[0]), directoryName(spec.Users[0]), time.Now()))
 	}
 	d, err := openDirectory(o.out, o.resume)
 	if err != nil {

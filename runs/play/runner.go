@@ -33,9 +33,6 @@ import (
 // flushLimit is the timeout of sending the last telemetry.
 const flushLimit = time.Second
 
-// originalPrefix may begin a player's name, as in the original.
-const originalPrefix = "RoleImplType."
-
 // errCreating means that it is unknown whether the services have the sweep.
 var errCreating = errors.New("interrupted while creating the sweep")
 
@@ -175,6 +172,9 @@ func (o *Options) validate() error {
 
 // specify converts the flags into a specification.
 func (o *Options) specify(ctx context.Context, stderr io.Writer, args []string) (sweep.Spec, error) {
+	if err := o.applyOriginal(stderr); err != nil {
+		return sweep.Spec{}, err
+	}
 	if o.agent == "" {
 		return sweep.Spec{}, process.UsageErrorf("--agent: missing, expected a name from toolsandbox agents, e.g. --agent oracle")
 	}
@@ -187,6 +187,9 @@ func (o *Options) specify(ctx context.Context, stderr io.Writer, args []string) 
 		return sweep.Spec{}, process.UsageErrorf("--user: %w", err)
 	}
 	if err := o.models.apply(agent, user, o.compat); err != nil {
+		return sweep.Spec{}, err
+	}
+	if err := separate(agent, user, stderr); err != nil {
 		return sweep.Spec{}, err
 	}
 	for _, s := range []flaggedPlayer{{"--agent", agent}, {"--user", user}} {

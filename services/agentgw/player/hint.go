@@ -20,6 +20,32 @@ func families() [][2]string {
 	}
 }
 
+// localProvider is the provider of models that somebody serves.
+const localProvider = "openai"
+
+// prefixes returns the providers of names that LiteLLM writes before a slash, beside our own names.
+func prefixes() map[string]string {
+	return map[string]string{
+		"gemini": "google", "vertex_ai": "vertex", "hosted_vllm": localProvider, "ollama": localProvider, "ollama_chat": localProvider,
+	}
+}
+
+// FromModel returns the player that another program's name of a model means. local reports that no
+// known provider has the model: somebody serves it. A player's own name means the player.
+func FromModel(id string) (name string, local bool) {
+	for _, known := range patterns() {
+		if _, ok := known.match(id); ok {
+			return id, false
+		}
+	}
+	name = model(id)
+	if name == "" {
+		return localProvider + ":" + id, true
+	}
+	before, _, hasSlash := strings.Cut(id, "/")
+	return name, hasSlash && strings.HasPrefix(name, localProvider+":") && !strings.EqualFold(before, localProvider)
+}
+
 // hint returns the suffix of a message about an unknown name: what somebody may mean by it who is
 // used to other programs, or the nearest known name.
 func hint(text string, known []string) string {
@@ -59,8 +85,12 @@ func longer(text string, known []string) string {
 // model returns the name of a model that lacks its provider, or has it before a slash.
 func model(text string) string {
 	if before, after, ok := strings.Cut(text, "/"); ok && after != "" && !strings.Contains(text, ":/") {
-		if _, known := providers.Named(providers.All(nil), strings.ToLower(before)); known {
-			return strings.ToLower(before) + ":" + after
+		before = strings.ToLower(before)
+		if _, known := providers.Named(providers.All(nil), before); known {
+			return before + ":" + after
+		}
+		if provider, known := prefixes()[before]; known {
+			return provider + ":" + after
 		}
 		return "openai:" + text // a name of Hugging Face, as servers of open models use it
 	}

@@ -16,7 +16,7 @@ func foreignFlags() map[string]string {
 	const (
 		agent  = "--agent PROVIDER:MODEL, e.g. --agent openai:gpt-4o"
 		pace   = "--parallel"
-		some   = "--scenarios PATTERN for some scenarios, or --test-mode for the first four"
+		some   = "--scenarios PATTERN for some scenarios, or --test-mode for a few"
 		answer = "--max-tokens"
 	)
 	return map[string]string{
@@ -32,10 +32,22 @@ func foreignFlags() map[string]string {
 	}
 }
 
+// foreignEuroEvalFlags maps flags of EuroEval that euroeval lacks to what does the same.
+func foreignEuroEvalFlags() map[string]string {
+	const zeroShot, serve = "zero-shot, always", "a matter of the server that --api-base names"
+	return map[string]string{
+		"api-key": "the provider's variable, e.g. OPENAI_API_KEY", "api-version": "part of --api-base", "few-shot": zeroShot, "zero-shot": zeroShot,
+		"generative-type": "--reasoning-effort, for a model that reasons", "cache-dir": "--out", "force": "another --out", "verbose": "--log-level info",
+		"device": serve, "trust-remote-code": serve, "gpu-memory-utilization": serve, "attention-backend": serve, "max-context-length": serve,
+		"custom-datasets-file": "--pack",
+	}
+}
+
 // flagError explains an error of pflag. It knows the flags of other programs.
 func flagError(cmd *cobra.Command, err error) error {
 	name, isUnknown := strings.CutPrefix(err.Error(), "unknown flag: --")
-	if here, ok := foreignFlags()[strings.ReplaceAll(name, "_", "-")]; isUnknown && ok && cmd.Name() == "run" {
+	foreign := map[string]map[string]string{"run": foreignFlags(), "euroeval": foreignEuroEvalFlags()}[cmd.Name()]
+	if here, ok := foreign[strings.ReplaceAll(name, "_", "-")]; isUnknown && ok {
 		return process.UsageErrorf("%w; here it is %s", err, here)
 	}
 	return process.FlagError(cmd.Flags(), err)

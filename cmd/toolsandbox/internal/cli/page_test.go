@@ -50,6 +50,7 @@ command line; a file or the environment may set it for other runs.
 
 The original's spellings work, but no list shows them: underscores in names, ` + "`--output_dir`" + ` for ` + "`--out`" + `, ` + "`--scenario`" + ` for
 ` + "`--scenarios`" + `, ` + "`--scenario_dir`" + ` for ` + "`--pack`" + `, ` + "`ToolBackend.`" + ` before the name of a backend, and no ` + "`run`" + ` before the first flag.
+[Moving from the original](moving.md) has its defaults.
 `
 
 // cell escapes a text for a table cell.
