@@ -32,7 +32,7 @@ type Need struct {
 
 // loadManifest reads pack.yaml. A standalone pack declares that before its tables.
 func (l *loader) loadManifest(into *Manifest) {
-	l.optional(packFile, func(r *document.Reader, data []byte) {
+	l.optional(ManifestFile, func(r *document.Reader, data []byte) {
 		doc := form.Pack().Read(r, r.Only(data, "description of the pack"))
 		if doc == nil {
 			return

@@ -52,11 +52,11 @@ func WriteTemplate(dir string) error {
 	if err := os.CopyFS(dir, files); err != nil {
 		return fmt.Errorf("write pack: %w", err)
 	}
-	manifest, err := fs.ReadFile(files, packFile)
+	manifest, err := fs.ReadFile(files, ManifestFile)
 	if err != nil {
 		return fmt.Errorf("write pack: %w", err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, packFile), bytes.Replace(manifest, []byte("NAME"), []byte(name), 1), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, ManifestFile), bytes.Replace(manifest, []byte("NAME"), []byte(name), 1), 0o644); err != nil {
 		return fmt.Errorf("write pack: %w", err)
 	}
 	declared, categories, err := LoadSchema(files)

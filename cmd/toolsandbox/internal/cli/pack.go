@@ -116,7 +116,7 @@ without its servers, and its tools change only when freeze is run again.`,
 			if info, err := os.Stat(args[0]); err != nil || !info.IsDir() {
 				return process.UsageErrorf("PACK: %s is no directory, expected one that can be written to", args[0])
 			}
-			from := &catalogue.Selection{PackPaths: args, RefreshTools: true}
+			from := &catalogue.Selection{PackPaths: args, Argument: "PACK", RefreshTools: true}
 			packs, err := from.Packs(cmd.Context(), cmd.ErrOrStderr())
 			if err != nil {
 				return err
@@ -146,7 +146,7 @@ func newPackProve() *cobra.Command {
 			if len(args) == 0 {
 				return process.UsageErrorf("PACK: missing, expected a directory or a .zip file")
 			}
-			options.from.PackPaths = args[:1]
+			options.from.PackPaths, options.from.Argument = args[:1], "PACK"
 			options.from.Variants = []string{catalogue.PlainVariant}
 			return options.run(cmd.Context(), args[1:], cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
@@ -160,7 +160,7 @@ func packsOf(args []string) (*catalogue.Selection, error) {
 	if len(args) == 0 {
 		return nil, process.UsageErrorf("PACK: missing, expected a directory or a .zip file")
 	}
-	return &catalogue.Selection{PackPaths: args}, nil
+	return &catalogue.Selection{PackPaths: args, Argument: "PACK"}, nil
 }
 
 // onePack describes the pack that the arguments name.
