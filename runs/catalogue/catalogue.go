@@ -49,8 +49,8 @@ type Selection struct {
 	PackPaths []string
 	// Argument names PackPaths in messages; empty means --pack.
 	Argument string
-	builtin   bool
-	patterns  []string
+	builtin  bool
+	patterns []string
 	// Variants are names of variants.
 	Variants []string
 	testMode bool

@@ -11,9 +11,7 @@ import (
 
 // These are the names of the files of a run that package results does not know.
 const (
-	// stateDirectory holds a run's state for resuming, below its output directory.
-	stateDirectory = ".toolsandbox"
-	// recordingDirectory holds the recording of a run, below stateDirectory: the specification, and
+	// recordingDirectory holds the recording of a run, below results.StateDirectory: the specification, and
 	// a file per rollout, named after its number in the plan. All are length-prefixed messages.
 	recordingDirectory = "recording"
 	// specificationFile holds a SweepSpec without scenarios, then the scenarios.
@@ -50,7 +48,7 @@ func openDirectory(path string, resume bool) (*directory, error) {
 		if entry.Name() == results.SummaryFile {
 			return nil, process.UsageErrorf("--out: %s holds the results of a run: choose another directory", path)
 		}
-		if allowed := entry.Name() == stateDirectory && entry.IsDir() || entry.Name() == "."+results.RunFile+".new"; !allowed {
+		if allowed := entry.Name() == results.StateDirectory && entry.IsDir() || entry.Name() == "."+results.RunFile+".new"; !allowed {
 			return nil, process.UsageErrorf("--out: %s holds %s, which is not of a run: choose an empty or a new directory", path, entry.Name())
 		}
 	}
@@ -58,7 +56,7 @@ func openDirectory(path string, resume bool) (*directory, error) {
 }
 
 // data returns the default directory for the services' data.
-func (d *directory) data() string { return filepath.Join(d.path, stateDirectory) }
+func (d *directory) data() string { return filepath.Join(d.path, results.StateDirectory) }
 
 // runFile identifies the run.
 func (d *directory) runFile() string { return filepath.Join(d.path, results.RunFile) }
