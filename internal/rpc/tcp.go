@@ -94,7 +94,9 @@ func (t *tcp) dial(s Service) ([]conn, error) {
 	for _, address := range t.cfg.addresses(s) {
 		w := &waitReporter{service: s, address: address, client: t.cfg.Remote, logger: t.logger}
 		if w.client {
-			w.maxWait = t.cfg.Wait
+			if w.maxWait = t.cfg.Wait; w.maxWait == 0 {
+				w.maxWait, w.connectWait = defaultWait, connectWait
+			}
 		}
 		options := append(clientOptions(t.cfg, t.telemetry, w), grpc.WithTransportCredentials(creds))
 		target := address

@@ -89,10 +89,13 @@ func (o *explainOptions) run(ctx context.Context, dir, name string, stdout, stde
 			Evaluation: scenario.GetEvaluation(), Messages: trajectory.Messages, Tables: trajectory.Tables,
 			TextIsNoCall: o.scorer.textIsNoCall(),
 		})
-		return err
+		if err != nil {
+			return wrapRejection("explain", entry.Name, err)
+		}
+		return nil
 	})
 	if err != nil {
-		return wrapRejection("explain", entry.Name, err)
+		return err
 	}
 	if o.node != "" && !explained.Filter(o.node) {
 		return process.UsageErrorf("--node: %s has no milestone or minefield %q: expected a number or one of %s", entry.Name, o.node,
