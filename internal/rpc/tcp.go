@@ -22,6 +22,7 @@ import (
 	"google.golang.org/grpc/resolver/dns"
 
 	"github.com/toolsandbox/toolsandbox/internal/bom"
+	"github.com/toolsandbox/toolsandbox/internal/filelimit"
 	"github.com/toolsandbox/toolsandbox/internal/telemetry"
 )
 
@@ -58,7 +59,7 @@ func (t *tcp) open(s Service, g *guard) (server, error) {
 	if t.telemetry.Enabled() {
 		options = append(options, grpc.StatsHandler(otelgrpc.NewServerHandler()))
 	}
-	return &tcpServer{Server: grpc.NewServer(options...), listener: listener}, nil
+	return &tcpServer{Server: grpc.NewServer(options...), listener: filelimit.Listener(listener, t.logger)}, nil
 }
 
 // tcpServer is a gRPC server with its listener.
