@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -27,17 +28,25 @@ func newPackNew() *cobra.Command {
 		Use:   "new DIR",
 		Short: "Write a new pack as a starting point",
 		Long: `new writes a pack that you can play and prove at once: a table, tools in Python, a world, two scenarios, and schema.json, with
-which editors complete and check the YAML files. DIR must be new or empty and names the pack.`,
+which editors complete and check the YAML files. It prints their names. DIR must be new or empty and names the pack.`,
 		Example: "  toolsandbox pack new library\n  toolsandbox run --agent oracle --pack library --out out",
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return process.UsageErrorf("DIR: %d given, expected the directory of the new pack", len(args))
 			}
-			err := pack.WriteTemplate(args[0])
+			written, err := pack.WriteTemplate(args[0])
 			if errors.Is(err, fs.ErrExist) || errors.Is(err, pack.ErrName) {
 				return process.UsageErrorf("DIR: %w", err)
 			}
-			return err
+			if err != nil {
+				return err
+			}
+			for _, name := range written {
+				if err := printf(cmd.OutOrStdout(), "%s", filepath.Join(args[0], name)); err != nil {
+					return err
+				}
+			}
+			return printf(cmd.ErrOrStderr(), "play it: toolsandbox run --agent oracle --pack %s --out out", report.ShellWord(args[0]))
 		},
 	}
 }
