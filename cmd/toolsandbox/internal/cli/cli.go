@@ -91,5 +91,6 @@ whole trajectory against a graph of milestones to reach and minefields to avoid.
 	}
 	root.AddCommand(newRun(), newConfig(), newScenario(), newPack(), newTools(), newAgents(), newServe(), newBench(), newSession(), newExplain(), newScore(), newCompare(), newSweep(), newVersion())
 	asGroup(root)
+	describeExitCodes(root)
 	return root
 }

@@ -57,7 +57,7 @@ func newPackValidate() *cobra.Command {
 		Use:   "validate PACK...",
 		Short: "Check packs",
 		Long: `validate checks packs without playing: tables, tools, worlds, scenarios, recordings. It prints every problem as
-file:line:column: field: what is wrong, and then exits with 1. scenario validate --pack does the same.`,
+file:line:column: field: what is wrong. scenario validate --pack does the same.`,
 		Example: "  toolsandbox pack validate library",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			from, err := packsOf(args)

@@ -69,7 +69,7 @@ func newSessionReplay(from *sessionSource) *cobra.Command {
 		Short: "Execute a session's calls again and compare the results byte by byte",
 		Long: `replay makes a session with the initial world of ID, executes the recorded calls of its rollout, one batch at a time, and
 compares every answer and every table version with the stored one, byte by byte. Then it removes the new session. If
-anything differs, it prints the first difference and exits with 1.`,
+anything differs, it prints the first difference.`,
 		Example: "  toolsandbox session replay turn_off_wifi --out out\n  toolsandbox session replay turn_off_wifi --to 5 --out out",
 		Args:    positional("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
