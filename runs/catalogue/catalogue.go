@@ -47,8 +47,10 @@ type Selection struct {
 	// PackPaths are directories, .zip, .json and .jsonl files, or names of built-in packs. Empty means
 	// the built-in catalogue.
 	PackPaths []string
-	builtin   bool
-	patterns  []string
+	// Argument names PackPaths in messages; empty means --pack.
+	Argument string
+	builtin  bool
+	patterns []string
 	// Variants are names of variants.
 	Variants []string
 	testMode bool
@@ -124,6 +126,9 @@ func (c *Selection) unknownError(pattern string, all []scenario.Expanded) error 
 	if isOriginal(pattern) {
 		return process.UsageErrorf("--scenarios: %q is a scenario of the original, not of %s: import it with toolsandbox scenario import FILE --out DIR, then give --pack DIR (see docs/moving.md)",
 			pattern, c.SourceNames())
+	}
+	if opensAsPack(pattern) {
+		return process.UsageErrorf("--scenarios: no scenario is called %q; did you mean --pack %s?", pattern, pattern)
 	}
 	names := make([]string, len(all))
 	for i := range all {
@@ -203,7 +208,7 @@ func (c *Selection) sources() ([]source, error) {
 	for _, name := range c.PackPaths {
 		from, err := openSource(name)
 		if err != nil {
-			return nil, process.UsageErrorf("--pack: %w", err)
+			return nil, process.UsageErrorf("%s: %w", cmp.Or(c.Argument, "--pack"), err)
 		}
 		out = append(out, from)
 	}

@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -16,8 +15,8 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/euroeval"
 	"github.com/toolsandbox/toolsandbox/internal/process"
-	"github.com/toolsandbox/toolsandbox/internal/spelling"
 	"github.com/toolsandbox/toolsandbox/packs"
+	"github.com/toolsandbox/toolsandbox/runs/results"
 	"github.com/toolsandbox/toolsandbox/scenario/document"
 	"github.com/toolsandbox/toolsandbox/scenario/pack"
 )
@@ -36,13 +35,13 @@ func openSource(name string) (source, error) {
 	}
 	var err error
 	opened.files, err = pack.Open(directory)
-	if suggestion := spelling.Nearest(name, packs.Names(), 2); suggestion != "" && errors.Is(err, fs.ErrNotExist) {
-		err = fmt.Errorf("%w; did you mean %q?", err, suggestion)
-	}
 	if err != nil {
-		return source{}, err
+		return source{}, fmt.Errorf("%w%s", err, meantPack(name))
 	}
-	opened.records = opened.records || euroeval.IsDataSet(opened.files)
+	opened.records = opened.records || euroeval.IsDataSet(opened.files) && !exists(name, results.RunFile)
+	if !opened.records && !isPack(name, opened.files) {
+		return source{}, fmt.Errorf("no %s in %s%s", pack.ManifestFile, name, meantPack(name))
+	}
 	return opened, nil
 }
 

@@ -136,8 +136,12 @@ func (o *Options) prepare(ctx context.Context, stderr io.Writer, args []string) 
 		return sweep.Spec{}, err
 	}
 	o.agent, o.user = strings.TrimPrefix(o.agent, originalPrefix), strings.TrimPrefix(o.user, originalPrefix)
+	if o.resume {
+		o.out, _ = results.Locate(o.out)
+	}
 	specify := func(args []string) (sweep.Spec, error) { return o.specify(ctx, stderr, args) }
 	if o.replay != "" {
+		o.replay, _ = results.Locate(o.replay)
 		specify = o.replaySpec
 	}
 	spec, err := specify(args)

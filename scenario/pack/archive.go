@@ -47,6 +47,16 @@ func Open(name string) (fs.FS, error) {
 	return files, nil
 }
 
+// IsPack reports whether files are those of a pack: they have pack.yaml, a catalogue, or a visible
+// YAML file at the top.
+func IsPack(files fs.FS) bool {
+	entries, err := fs.ReadDir(files, ".")
+	return err != nil || slices.ContainsFunc(entries, func(entry fs.DirEntry) bool {
+		name := entry.Name()
+		return name == catalogueWire || name == catalogueJSON || strings.HasSuffix(name, ".yaml") && !hidden(name)
+	})
+}
+
 // unzip returns the files of an archive. It decompresses a file only when it is read.
 func unzip(data []byte, limits limits) (fs.FS, error) {
 	archive, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))

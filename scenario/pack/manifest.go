@@ -45,7 +45,7 @@ func LoadManifest(fsys fs.FS) (Manifest, error) {
 
 // loadManifest reads pack.yaml. A standalone pack declares that before its tables.
 func (l *loader) loadManifest(into *Manifest) {
-	l.optional(packFile, func(r *document.Reader, data []byte) {
+	l.optional(ManifestFile, func(r *document.Reader, data []byte) {
 		doc := form.Pack().Read(r, r.Only(data, "description of the pack"))
 		if doc == nil {
 			return

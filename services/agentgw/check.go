@@ -24,6 +24,10 @@ type checker struct {
 // CheckPlayer implements PlayerCheckService.
 func (c checker) CheckPlayer(ctx context.Context, req *agentgwv1.CheckPlayerRequest) (*agentgwv1.CheckPlayerResponse, error) {
 	err := c.server.check(ctx, req.GetPlayer())
+	unknown := false
+	if asked := req.GetPlayer().GetModel(); asked != nil {
+		unknown = !c.server.models.HasPrice(asked)
+	}
 	for _, row := range []struct {
 		err   error
 		state agentgwv1.CheckPlayerResponse_State
@@ -35,13 +39,13 @@ func (c checker) CheckPlayer(ctx context.Context, req *agentgwv1.CheckPlayerRequ
 		{model.ErrNotConfigured, agentgwv1.CheckPlayerResponse_STATE_UNUSABLE},
 	} {
 		if ctx.Err() == nil && errors.Is(err, row.err) {
-			return &agentgwv1.CheckPlayerResponse{State: row.state, Detail: err.Error()}, nil
+			return &agentgwv1.CheckPlayerResponse{State: row.state, Detail: err.Error(), PriceUnknown: unknown}, nil
 		}
 	}
 	if err != nil {
 		return nil, statusError(err)
 	}
-	return &agentgwv1.CheckPlayerResponse{State: agentgwv1.CheckPlayerResponse_STATE_READY}, nil
+	return &agentgwv1.CheckPlayerResponse{State: agentgwv1.CheckPlayerResponse_STATE_READY, PriceUnknown: unknown}, nil
 }
 
 // errNotAttached: no agent has attached itself under the name yet.

@@ -112,7 +112,7 @@ func TestCheckPlayer(t *testing.T) {
 		"vertex:m":           {"", "READY", ""},
 		"google:m":           {"http://127.0.0.1:1", "UNUSABLE", `base URL "http://127.0.0.1:1" is not among those that this gateway allows`},
 		"anthropic:m":        {"", "UNUSABLE", "no key: set ANTHROPIC_API_KEY or ANTHROPIC_API_KEY_FILE"},
-		"cohere:m":           {"", "UNUSABLE", "the key in COHERE_API_KEY has a line break"},
+		"cohere:m":           {"", "UNUSABLE", "the key in COHERE_API_KEY has U+000A as its character"},
 		"grpc://" + bare:     {"", "READY", ""},
 		"attached:nobody":    {"", "AWAITED", "no agent is attached yet as nobody: the rollouts wait until one is"},
 		"grpc://localhost:1": {"", "UNREACHABLE", "start it or correct its address"},

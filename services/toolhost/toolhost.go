@@ -109,7 +109,7 @@ func ListServerTools(ctx context.Context, name string, target ToolServer, timeou
 
 // newClient returns the client of the hosted services, with the key from the environment, if any.
 func newClient(cfg Config, logger *slog.Logger) (*service.Client, error) {
-	key, err := service.LookupKey(os.LookupEnv)
+	key, err := service.LookupKey(os.Getenv)
 	if err != nil {
 		return nil, err
 	}

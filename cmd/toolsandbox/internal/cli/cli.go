@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/toolsandbox/toolsandbox/internal/filelimit"
 	"github.com/toolsandbox/toolsandbox/internal/flagrule"
 	"github.com/toolsandbox/toolsandbox/internal/process"
 	"github.com/toolsandbox/toolsandbox/runs/output"
@@ -21,6 +22,9 @@ import (
 // the command line, 1 for any other error.
 func Main(args []string, stdout, stderr io.Writer) int {
 	stdout, stderr = output.NewWriter(stdout), output.NewWriter(stderr)
+	if err := filelimit.CheckMinimum(); err != nil {
+		return process.ReportError(stderr, "toolsandbox", err)
+	}
 	stopHeap, err := process.LimitHeap(os.LookupEnv)
 	if err != nil {
 		return process.ReportError(stderr, "toolsandbox", err)
@@ -87,5 +91,6 @@ whole trajectory against a graph of milestones to reach and minefields to avoid.
 	}
 	root.AddCommand(newRun(), newConfig(), newScenario(), newPack(), newTools(), newAgents(), newServe(), newBench(), newSession(), newExplain(), newScore(), newCompare(), newSweep(), newEuroEval(), newVersion())
 	asGroup(root)
+	describeExitCodes(root)
 	return root
 }

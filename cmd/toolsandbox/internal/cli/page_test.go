@@ -152,6 +152,14 @@ func cliPage(t *testing.T) string {
 			fmt.Fprintf(&out, "| `%s` | %s |\n", cell(strings.TrimSuffix(cmd.UseLine(), " [flags]")), cmd.Short)
 		}
 	})
+	out.WriteString("\n## Exit codes\n\n| command | code | if |\n|---|---|---|\n")
+	for _, exit := range exitCodes() {
+		commands := "all"
+		if len(exit.commands) > 0 {
+			commands = "`" + strings.Join(exit.commands, "`, `") + "`"
+		}
+		fmt.Fprintf(&out, "| %s | %d | %s |\n", commands, exit.code, exit.meaning)
+	}
 	out.WriteString("\n## JSON\n\nCommands whose output a program may read have `--json`. Standard output then holds only JSON, standard error the text for people. These\n" +
 		"fields are stable; others may be added. `sweep watch --json` and `session exchanges` print one object per line.\n\n| command | fields of the output, or of each element |\n|---|---|\n")
 	shapes := append(jsonShapes(), jsonShape{"sweep list --remote --json", shapeOf(t, report.Sweep{Reason: "x"})},

@@ -48,7 +48,12 @@ which a measure of the pack's own failed get one.`,
 			if len(args) == 0 {
 				return process.UsageErrorf("RUN: missing, expected a run's directory")
 			}
-			return options.run(cmd.Context(), args[0], args[1:], cmd.OutOrStdout(), cmd.ErrOrStderr())
+			dir, rollout := results.Locate(args[0])
+			patterns := args[1:]
+			if rollout != "" && len(patterns) == 0 {
+				patterns = []string{rollout}
+			}
+			return options.run(cmd.Context(), dir, patterns, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
 	options.scorer.register(cmd.Flags())

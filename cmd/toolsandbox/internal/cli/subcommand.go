@@ -62,8 +62,11 @@ func checkBuiltins(root *cobra.Command) {
 }
 
 // noArguments rejects arguments as a mistake on the command line.
-func noArguments(_ *cobra.Command, args []string) error {
+func noArguments(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
+		if cmd.Flags().Lookup("pack") != nil && !strings.HasPrefix(args[0], "-") {
+			return process.UsageErrorf("unexpected argument %q; did you mean --pack %s?", args[0], args[0])
+		}
 		return process.UsageErrorf("unexpected argument %q: see --help", args[0])
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"google.golang.org/grpc/status"
 
 	"github.com/toolsandbox/toolsandbox/internal/parameter"
 	"github.com/toolsandbox/toolsandbox/internal/process"
@@ -111,7 +112,7 @@ func (o *toolsOptions) list(ctx context.Context, stderr io.Writer) (tools []*too
 	err = standalone.WithTemporary(ctx, o.installation, "warn", stderr, func(ctx context.Context, m *rpc.Node) error {
 		response, err := toolhostv1.NewToolHostServiceClient(m.Conn(rpc.ToolHost)).ListTools(ctx, &toolhostv1.ListToolsRequest{})
 		if err != nil && o.installation.Network.Remote {
-			err = fmt.Errorf("list tools: %w: check that a tool host runs at --toolhost-addr", err)
+			err = fmt.Errorf("list tools: %s", status.Convert(err).Message())
 		}
 		tools = response.GetTools()
 		return err

@@ -135,7 +135,9 @@ type CheckPlayerResponse struct {
 	// The readiness.
 	State CheckPlayerResponse_State `protobuf:"varint,1,opt,name=state,proto3,enum=toolsandbox.agentgw.v1.CheckPlayerResponse_State" json:"state,omitempty"`
 	// The problem and its remedy, for people. Empty for STATE_READY.
-	Detail        string `protobuf:"bytes,2,opt,name=detail,proto3" json:"detail,omitempty"`
+	Detail string `protobuf:"bytes,2,opt,name=detail,proto3" json:"detail,omitempty"`
+	// Whether it is a model whose price the gateway's price table lacks.
+	PriceUnknown  bool `protobuf:"varint,3,opt,name=price_unknown,json=priceUnknown,proto3" json:"price_unknown,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -184,16 +186,24 @@ func (x *CheckPlayerResponse) GetDetail() string {
 	return ""
 }
 
+func (x *CheckPlayerResponse) GetPriceUnknown() bool {
+	if x != nil {
+		return x.PriceUnknown
+	}
+	return false
+}
+
 var File_toolsandbox_agentgw_v1_check_proto protoreflect.FileDescriptor
 
 const file_toolsandbox_agentgw_v1_check_proto_rawDesc = "" +
 	"\n" +
 	"\"toolsandbox/agentgw/v1/check.proto\x12\x16toolsandbox.agentgw.v1\x1a\x1bbuf/validate/validate.proto\x1a!toolsandbox/agentgw/v1/role.proto\"T\n" +
 	"\x12CheckPlayerRequest\x12>\n" +
-	"\x06player\x18\x01 \x01(\v2\x1e.toolsandbox.agentgw.v1.PlayerB\x06\xbaH\x03\xc8\x01\x01R\x06player\"\xe5\x01\n" +
+	"\x06player\x18\x01 \x01(\v2\x1e.toolsandbox.agentgw.v1.PlayerB\x06\xbaH\x03\xc8\x01\x01R\x06player\"\x8a\x02\n" +
 	"\x13CheckPlayerResponse\x12G\n" +
 	"\x05state\x18\x01 \x01(\x0e21.toolsandbox.agentgw.v1.CheckPlayerResponse.StateR\x05state\x12\x16\n" +
-	"\x06detail\x18\x02 \x01(\tR\x06detail\"m\n" +
+	"\x06detail\x18\x02 \x01(\tR\x06detail\x12#\n" +
+	"\rprice_unknown\x18\x03 \x01(\bR\fpriceUnknown\"m\n" +
 	"\x05State\x12\x15\n" +
 	"\x11STATE_UNSPECIFIED\x10\x00\x12\x0f\n" +
 	"\vSTATE_READY\x10\x01\x12\x11\n" +
