@@ -83,7 +83,10 @@ func playerRecord(p *agentgwv1.Player, secrets []string) results.Player {
 		player.Model = &results.Model{
 			Provider: m.GetProvider(), Model: m.GetModel(),
 			BaseURL: Redact(m.GetBaseUrl(), secrets), MaxTokens: m.GetMaxTokens(),
-			ReasoningEffort: m.GetReasoningEffort(), ThinkingBudget: m.GetThinkingBudget(),
+			ReasoningEffort: m.GetReasoningEffort(), ThinkingBudget: m.GetThinkingBudget(), Stop: m.GetStop(),
+		}
+		if m.Seed != nil {
+			player.Model.Seed = proto.Int64(m.GetSeed())
 		}
 		if m.Temperature != nil {
 			player.Model.Temperature = proto.Float64(m.GetTemperature())

@@ -17,7 +17,7 @@ func resultFlags() []string {
 	return []string{
 		"agent", "user", "scenarios", "variants", "split", "test-mode", "pack", "builtin", "preferred-tool-backend", "trials", "seed", "compat", "services", "replay",
 		"base-url", "user-base-url", "temperature", "max-tokens", "user-temperature", "user-max-tokens", "model-timeout", "reasoning-effort", "user-reasoning-effort", "thinking-budget",
-		"user-thinking-budget", "max-rollout-bytes", "repeat-limit",
+		"user-thinking-budget", "stop", "user-stop", "model-seed", "user-model-seed", "max-rollout-bytes", "repeat-limit",
 	}
 }
 

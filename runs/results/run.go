@@ -74,6 +74,8 @@ type Model struct {
 	MaxTokens       int32    `json:"max_tokens,omitempty"`
 	ReasoningEffort string   `json:"reasoning_effort,omitempty"`
 	ThinkingBudget  int32    `json:"thinking_budget,omitempty"`
+	Stop            []string `json:"stop,omitempty"`
+	Seed            *int64   `json:"seed,omitempty"`
 }
 
 // Pack is a pack of scenarios.

@@ -9,7 +9,9 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/toolsandbox/toolsandbox/runs/results"
@@ -163,5 +165,63 @@ func TestModelFlagErrors(t *testing.T) {
 		if code := Main(append([]string{"run"}, test.args...), &stdout, &stderr); code != 2 || !strings.Contains(stderr.String(), test.want) {
 			t.Errorf("run %v: got code %d, %s, want 2 and %q", test.args, code, &stderr, test.want)
 		}
+	}
+}
+
+// TestRunSampling plays two trials of a model with stop sequences and a seed. Each trial samples
+// with a seed of its own, and run.json records both.
+func TestRunSampling(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	seeds, plain := make(map[float64]int), 0
+	chat := chatHandler(t)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		var request struct {
+			Seed *float64
+			Stop []string
+		}
+		if err := json.Unmarshal(body, &request); err != nil {
+			t.Error(err)
+		}
+		mu.Lock()
+		if request.Seed == nil {
+			plain++
+		} else {
+			seeds[*request.Seed]++
+		}
+		mu.Unlock()
+		if (request.Seed == nil) != (len(request.Stop) == 0) {
+			t.Errorf("got %s, want a seed with stop sequences", body)
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		chat(w, r)
+	}))
+	defer server.Close()
+	out := filepath.Join(t.TempDir(), "out")
+	var stdout, stderr bytes.Buffer
+	args := []string{
+		"run", "--agent", "openai:m", "--user", "openai:u", "--base-url", server.URL + "/v1", "--scenarios", "turn_off_wifi", "--out", out,
+		"--trials", "2", "--model-seed", "41", "--stop", "a,b", "--stop", "c",
+	}
+	if code := Main(args, &stdout, &stderr); code != 0 {
+		t.Fatalf("got code %d, want 0:\n%s%s", code, &stdout, &stderr)
+	}
+	if len(seeds) != 2 || seeds[41] != seeds[42] || plain != 2 {
+		t.Errorf("got %v requests by seed and %d of the user without, want as many with 41 as with 42, and 2", seeds, plain)
+	}
+	run, err := results.ReadRun(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m := run.Agent.Model; m.Seed == nil || *m.Seed != 41 || !slices.Equal(m.Stop, []string{"a,b", "c"}) || run.User.Model.Seed != nil {
+		t.Errorf("%s: got agent %+v, user %+v, want the seed and the stop sequences of the agent", results.RunFile, m, run.User.Model)
+	}
+	stderr.Reset()
+	if code := Main(append(args, "--resume", "--user-model-seed", "1"), &stdout, &stderr); code != 2 || !strings.Contains(stderr.String(), "--user-model-seed was not given, is 1") {
+		t.Errorf("resumed with another seed: got code %d and %s, want 2 with the flag's name", code, &stderr)
 	}
 }

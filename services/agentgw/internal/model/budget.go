@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -75,7 +76,7 @@ func (p *Player) newAttempt(
 	if err != nil {
 		return nil, &provider.Failure{Detail: err.Error()}
 	}
-	query.Official = to.Official
+	query.Official, query.Host = to.Official, hostOf(to.BaseURL)
 	codec := spec.CodecFor(req)
 	request, err := codec.Encode(query)
 	if err != nil {
@@ -90,6 +91,15 @@ func (p *Player) newAttempt(
 		timeout:  cmp.Or(time.Duration(model.GetTimeoutMs())*time.Millisecond, defaultTimeout),
 		exchange: newExchange(model, codec, to, request, p.cfg.ExchangeBytes, earlier),
 	}, nil
+}
+
+// hostOf returns the host of an address without its port.
+func hostOf(address string) string {
+	parsed, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return parsed.Hostname()
 }
 
 // budgetRequest returns the request to the limiter for a turn. The error is a *Throttled if the

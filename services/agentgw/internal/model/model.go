@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"strings"
 	"time"
@@ -160,6 +161,9 @@ func (p *Player) Respond(
 // query builds the query to the model.
 func (p *Player) query(ctx context.Context, req *agentgwv1.RespondRequest, tools *turn.Tools, spec *provider.Spec, history History) (*provider.Query, error) {
 	query := &provider.Query{Model: req.GetPlayer().GetModel(), Tools: tools.List(), ToolText: tools.Text(), Compat: req.GetCompat()}
+	if first := query.Model.Seed; first != nil {
+		query.Seed = proto.Int64((*first + int64(req.GetTrial())) & math.MaxInt32)
+	}
 	if query.Tools == nil {
 		query.Tools = []*worldv1.Tool{}
 	}
