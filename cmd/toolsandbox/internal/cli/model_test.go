@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/toolsandbox/toolsandbox/runs/results"
@@ -223,5 +224,45 @@ func TestRunSampling(t *testing.T) {
 	stderr.Reset()
 	if code := Main(append(args, "--resume", "--user-model-seed", "1"), &stdout, &stderr); code != 2 || !strings.Contains(stderr.String(), "--user-model-seed was not given, is 1") {
 		t.Errorf("resumed with another seed: got code %d and %s, want 2 with the flag's name", code, &stderr)
+	}
+}
+
+// TestRunNeverAnswered plays with a model whose answer never ends. The rollout ends after two
+// time-outs as a failure of the provider, and --resume plays it again.
+func TestRunNeverAnswered(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int64
+	var healed atomic.Bool
+	chat := chatHandler(t)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if asked.Add(1); healed.Load() {
+			chat(w, r)
+			return
+		}
+		_, _ = io.Copy(io.Discard, r.Body) // or the server does not notice that the client is gone
+		<-r.Context().Done()
+	}))
+	defer server.Close()
+	out := filepath.Join(t.TempDir(), "out")
+	args := []string{
+		"run", "--agent", "openai:m", "--user", "openai:u", "--base-url", server.URL + "/v1", "--scenarios", "turn_off_wifi", "--out", out,
+		"--model-timeout", "1s",
+	}
+	var stdout, stderr bytes.Buffer
+	code := Main(args, &stdout, &stderr)
+	run, err := results.ReadRun(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := asked.Load(); code != 1 || n != 2 || run.Rollouts[0].End != "infrastructure" || run.Rollouts[0].FailureClass != "provider" {
+		t.Errorf("got code %d after %d requests and %+v, want 1 after 2 and a failure of the provider:\n%s", code, n, run.Rollouts[0], &stderr)
+	}
+	const want = "no answer within 1s, not for the first time in this turn"
+	if !strings.Contains(stdout.String(), want) {
+		t.Errorf("got %s, want %q", &stdout, want)
+	}
+	healed.Store(true)
+	if code := Main(append(args, "--resume"), &stdout, &stderr); code != 0 {
+		t.Errorf("resumed: got code %d, want 0:\n%s%s", code, &stdout, &stderr)
 	}
 }

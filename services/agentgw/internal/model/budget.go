@@ -33,6 +33,9 @@ const (
 	slowAfter = 10 * time.Second
 	// statusCloudTimeout is the status by which Cloudflare reports a time-out.
 	statusCloudTimeout = 524
+	// maxTimeouts is how often an answer may time out in a round of its sweep before its rollout ends,
+	// unless the request was crowded out by others: an answer without an end has none later either.
+	maxTimeouts = 2
 	// replyMargin is the part of a turn's time that is reserved to report a missing answer.
 	replyMargin = time.Second
 )
@@ -148,7 +151,7 @@ func (p *Player) Key(ctx context.Context, model *agentgwv1.Model) (key ratelimit
 
 // try sends the request once, when its budget admits it.
 func (q *attempt) try(ctx context.Context) retry.Outcome {
-	done, err := q.acquireBudget(ctx)
+	permit, err := q.acquireBudget(ctx)
 	throttled, isThrottled := errors.AsType[*Throttled](err)
 	switch {
 	case errors.Is(err, ratelimit.ErrBreakerOpen):
@@ -175,14 +178,18 @@ func (q *attempt) try(ctx context.Context) retry.Outcome {
 		outcome.Cost, _ = q.cost(q.budget.Key.Provider, q.budget.Model, q.answer.Usage)
 	}
 	if failure == nil {
-		q.spent = q.spent.Plus(done(outcome))
+		q.spent = q.spent.Plus(permit.Done(outcome))
 		return retry.Outcome{Err: err}
 	}
 	if q.alternate(failure) {
 		failure.Retryable = true
 	}
 	outcome.RetryAfter, outcome.Charged, outcome.Reason = failure.RetryAfter, failure.Charged, failure.Error()
-	q.spent = q.spent.Plus(done(outcome))
+	q.spent = q.spent.Plus(permit.Done(outcome))
+	if outcome.Class == ratelimit.TimedOut && q.exchange.timeOut(q.budget.Run.Round) >= maxTimeouts && !permit.Crowded() {
+		failure.Retryable = false
+		failure.Detail += fmt.Sprintf(", not for the first time in this turn: %d attempts are the most that an answer gets; see --max-tokens and --model-timeout", maxTimeouts)
+	}
 	isRefused := outcome.Class == ratelimit.Throttled || outcome.Class == ratelimit.Overloaded
 	if isRefused && q.lastRefusal == nil {
 		q.firstRefused = time.Now()
@@ -241,13 +248,13 @@ func (q *attempt) deferRefusal(err error) error {
 }
 
 // acquireBudget waits for the budget, but leaves time for the answer. Without a limiter it returns
-// at once. The error is a *Throttled, ratelimit.ErrBreakerOpen, ratelimit.ErrOutage or that of ctx.
-func (q *attempt) acquireBudget(ctx context.Context) (done func(ratelimit.Outcome) ratelimit.Cost, err error) {
+// a nil permit at once. The error is a *Throttled, ratelimit.ErrBreakerOpen, ratelimit.ErrOutage or that of ctx.
+func (q *attempt) acquireBudget(ctx context.Context) (*ratelimit.Permit, error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
 	if q.cfg.Budget == nil {
-		return func(ratelimit.Outcome) ratelimit.Cost { return ratelimit.Cost{} }, nil
+		return nil, nil
 	}
 	waiting, cancel := ctx, context.CancelFunc(func() {})
 	if deadline, limited := ctx.Deadline(); limited {
@@ -261,7 +268,7 @@ func (q *attempt) acquireBudget(ctx context.Context) (done func(ratelimit.Outcom
 		permit.Done(ratelimit.Outcome{Class: ratelimit.Unsent}) // the caller is gone
 		return nil, ctx.Err()
 	case err == nil:
-		return permit.Done, nil
+		return permit, nil
 	case errors.Is(err, ratelimit.ErrSpendLimit):
 		return nil, &Throttled{SpendLimitReached: true, reason: err}
 	case ctx.Err() != nil:

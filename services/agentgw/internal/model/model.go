@@ -243,7 +243,7 @@ func (p *Player) retryPolicy(model *agentgwv1.Model) retry.Policy {
 func (p *Player) replyToFailure(model *agentgwv1.Model, failure *provider.Failure) (*agentgwv1.Reply, error) {
 	name := model.GetProvider()
 	switch {
-	case failure.Timeout:
+	case failure.Timeout && failure.Retryable:
 		return nil, fmt.Errorf("%w: %s, %s: %w", ErrTimeout, name, model.GetModel(), failure)
 	case failure.Retryable:
 		return nil, fmt.Errorf("%w: %s, %s: %w", ErrUnavailable, name, model.GetModel(), failure)

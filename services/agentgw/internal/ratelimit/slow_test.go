@@ -89,3 +89,34 @@ func TestSlowServer(t *testing.T) {
 		})
 	}
 }
+
+// TestCrowded times requests out. One that was sent beside more others than the provider answers in
+// time was crowded.
+func TestCrowded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		limiter := replica(t, newMemory(), "r0", nil)
+		timeOut := func(permit *Permit) bool {
+			permit.Done(Outcome{Class: TimedOut})
+			return permit.Crowded()
+		}
+		first, second := begin(t, limiter, request("s")), begin(t, limiter, request("s"))
+		sleep(t.Context(), time.Minute)
+		if !timeOut(first) || !timeOut(second) {
+			t.Error("two at once, none answered: got not crowded, want both crowded")
+		}
+		if alone := begin(t, limiter, request("s")); timeOut(alone) {
+			t.Error("one alone: got crowded, want not")
+		}
+		limiter = replica(t, newMemory(), "r1", nil)
+		slow := begin(t, limiter, request("s"))
+		for range 8 {
+			begin(t, limiter, request("s")).Done(Outcome{Class: Succeeded})
+		}
+		other := begin(t, limiter, request("s"))
+		sleep(t.Context(), time.Minute)
+		if timeOut(slow) {
+			t.Error("two at once, eight answered meanwhile: got crowded, want not")
+		}
+		other.Done(Outcome{Class: Succeeded})
+	})
+}
