@@ -266,3 +266,42 @@ func TestRunNeverAnswered(t *testing.T) {
 		t.Errorf("resumed: got code %d, want 0:\n%s%s", code, &stdout, &stderr)
 	}
 }
+
+// lineWaiter is a writer that closes seen once a text has been written.
+type lineWaiter struct {
+	mu   sync.Mutex
+	all  bytes.Buffer
+	text string
+	seen chan struct{}
+	once sync.Once
+}
+
+func (w *lineWaiter) Write(text []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.all.Write(text)
+	if strings.Contains(w.all.String(), w.text) {
+		w.once.Do(func() { close(w.seen) })
+	}
+	return len(text), nil
+}
+
+// TestLongProgress plays five rollouts, two at a time, with a model that answers once the run has
+// said what they do.
+func TestLongProgress(t *testing.T) {
+	t.Parallel()
+	stderr := &lineWaiter{text: "waiting for results: 0 of 5 rollouts are done, 2 running (2 wait for the model), 3 queued\n", seen: make(chan struct{})}
+	chat := chatHandler(t)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		<-stderr.seen
+		chat(w, r)
+	}))
+	defer server.Close()
+	args := []string{
+		"run", "--agent", "openai:m", "--user", "openai:u", "--base-url", server.URL + "/v1", "--scenarios", "turn_off_wifi", "--trials", "5",
+		"--parallel", "2", "--out", filepath.Join(t.TempDir(), "out"),
+	}
+	if code := Main(args, io.Discard, stderr); code != 0 {
+		t.Errorf("got code %d, want 0:\n%s", code, &stderr.all)
+	}
+}

@@ -151,7 +151,9 @@ func (p *Player) Key(ctx context.Context, model *agentgwv1.Model) (key ratelimit
 
 // try sends the request once, when its budget admits it.
 func (q *attempt) try(ctx context.Context) retry.Outcome {
+	end := q.limited.begin(q.budget.Run.Sweep)
 	permit, err := q.acquireBudget(ctx)
+	end()
 	throttled, isThrottled := errors.AsType[*Throttled](err)
 	switch {
 	case errors.Is(err, ratelimit.ErrBreakerOpen):
@@ -165,7 +167,9 @@ func (q *attempt) try(ctx context.Context) retry.Outcome {
 	}
 	sent, limit := time.Now(), q.timeoutFor(ctx)
 	sending, cancel := q.sendContext(ctx)
+	end = q.asked.begin(q.budget.Run.Sweep)
 	body, err := q.client.Send(sending, q.to, q.request, limit)
+	end()
 	cancel()
 	received := err == nil
 	q.answer, err = q.exchange.addAttempt(body, err)

@@ -75,6 +75,8 @@ type Player struct {
 	cfg    Config
 	client *httpclient.Client
 
+	asked, limited load
+
 	life  context.Context // done when the process ends
 	abort context.CancelFunc
 }

@@ -498,7 +498,7 @@ type isWatchSweepResponse_Event interface {
 }
 
 type WatchSweepResponse_Progress struct {
-	// The first event. Repeated whenever there was no event for 5 s.
+	// The first event. Repeated every 5 s.
 	Progress *SweepProgress `protobuf:"bytes,1,opt,name=progress,proto3,oneof"`
 }
 
@@ -525,12 +525,21 @@ type SweepProgress struct {
 	Total int64 `protobuf:"varint,1,opt,name=total,proto3" json:"total,omitempty"`
 	// Rollouts with a result.
 	Done int64 `protobuf:"varint,2,opt,name=done,proto3" json:"done,omitempty"`
-	// Running rollouts. Set only while a watch waits for results.
+	// Rollouts that orchestrators play.
 	Running int64 `protobuf:"varint,3,opt,name=running,proto3" json:"running,omitempty"`
-	// Queued rollouts that no orchestrator has taken. Set only while a watch waits for results.
+	// Rollouts that wait for a free slot.
 	Queued int64 `protobuf:"varint,4,opt,name=queued,proto3" json:"queued,omitempty"`
-	// Whether running and queued are set.
-	Counted       bool `protobuf:"varint,5,opt,name=counted,proto3" json:"counted,omitempty"`
+	// Whether the counts of rollouts and requests are set. The first event of a watch lacks them.
+	Counted bool `protobuf:"varint,5,opt,name=counted,proto3" json:"counted,omitempty"`
+	// Ended rollouts that wait for their score.
+	Scoring int64 `protobuf:"varint,6,opt,name=scoring,proto3" json:"scoring,omitempty"`
+	// Interrupted rollouts that wait for their next attempt, or for the end of the lease of an
+	// orchestrator that died.
+	Retrying int64 `protobuf:"varint,7,opt,name=retrying,proto3" json:"retrying,omitempty"`
+	// Requests to models without an answer yet.
+	Asked int64 `protobuf:"varint,8,opt,name=asked,proto3" json:"asked,omitempty"`
+	// Requests to models that wait for the limits of their provider.
+	Limited       int64 `protobuf:"varint,9,opt,name=limited,proto3" json:"limited,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -598,6 +607,34 @@ func (x *SweepProgress) GetCounted() bool {
 		return x.Counted
 	}
 	return false
+}
+
+func (x *SweepProgress) GetScoring() int64 {
+	if x != nil {
+		return x.Scoring
+	}
+	return 0
+}
+
+func (x *SweepProgress) GetRetrying() int64 {
+	if x != nil {
+		return x.Retrying
+	}
+	return 0
+}
+
+func (x *SweepProgress) GetAsked() int64 {
+	if x != nil {
+		return x.Asked
+	}
+	return 0
+}
+
+func (x *SweepProgress) GetLimited() int64 {
+	if x != nil {
+		return x.Limited
+	}
+	return 0
 }
 
 // SweepEnd ends a watch.
@@ -1462,13 +1499,17 @@ const file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDesc = "" +
 	"\bprogress\x18\x01 \x01(\v2*.toolsandbox.orchestrator.v1.SweepProgressH\x00R\bprogress\x124\n" +
 	"\x06result\x18\x02 \x01(\v2\x1a.toolsandbox.bus.v1.ResultH\x00R\x06result\x129\n" +
 	"\x03end\x18\x03 \x01(\v2%.toolsandbox.orchestrator.v1.SweepEndH\x00R\x03endB\a\n" +
-	"\x05event\"\x85\x01\n" +
+	"\x05event\"\xeb\x01\n" +
 	"\rSweepProgress\x12\x14\n" +
 	"\x05total\x18\x01 \x01(\x03R\x05total\x12\x12\n" +
 	"\x04done\x18\x02 \x01(\x03R\x04done\x12\x18\n" +
 	"\arunning\x18\x03 \x01(\x03R\arunning\x12\x16\n" +
 	"\x06queued\x18\x04 \x01(\x03R\x06queued\x12\x18\n" +
-	"\acounted\x18\x05 \x01(\bR\acounted\"F\n" +
+	"\acounted\x18\x05 \x01(\bR\acounted\x12\x18\n" +
+	"\ascoring\x18\x06 \x01(\x03R\ascoring\x12\x1a\n" +
+	"\bretrying\x18\a \x01(\x03R\bretrying\x12\x14\n" +
+	"\x05asked\x18\b \x01(\x03R\x05asked\x12\x18\n" +
+	"\alimited\x18\t \x01(\x03R\alimited\"F\n" +
 	"\bSweepEnd\x12\x1c\n" +
 	"\tcancelled\x18\x01 \x01(\bR\tcancelled\x12\x1c\n" +
 	"\texhausted\x18\x02 \x01(\tR\texhausted\"N\n" +
