@@ -69,10 +69,13 @@ func (p *Progress) Add(row Row) {
 	p.wait.Reset()
 	p.done++
 	p.last = row.Name
-	if queued := p.counted.GetQueued(); queued > 0 {
-		p.counted.Queued-- // it takes the slot
-	} else if p.counted.GetRunning() > 0 {
-		p.counted.Running--
+	switch now := p.counted; {
+	case now.GetQueued() > 0:
+		now.Queued-- // it takes the slot
+	case now.GetRunning() > 0:
+		now.Running--
+		now.Limited = max(now.Limited-1, 0)
+		now.Asked = min(now.Asked, now.Running)
 	}
 	switch {
 	case !row.Scored():
