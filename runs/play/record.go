@@ -31,6 +31,7 @@ func (o *Options) record(args, setFlags []string, spec sweep.Spec) (*results.Run
 		Arguments: append([]string{}, args...), Flags: flagValues(o.flags, secrets), Given: setFlags,
 		Started: now(), Resumptions: []results.Resumption{}, Rollouts: []results.Outcome{},
 	}
+	run.Sessions = []results.Session{{Started: run.Started}}
 	var err error
 	for _, pack := range o.scenarios.LoadedPacks {
 		run.Packs = append(run.Packs, results.Pack{
