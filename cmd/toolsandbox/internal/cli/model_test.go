@@ -10,10 +10,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/toolsandbox/toolsandbox/runs/results"
 )
@@ -303,5 +305,49 @@ func TestLongProgress(t *testing.T) {
 	}
 	if code := Main(args, io.Discard, stderr); code != 0 {
 		t.Errorf("got code %d, want 0:\n%s", code, &stderr.all)
+	}
+}
+
+// TestRunSlowServer plays 24 rollouts at once with a server that answers 20 requests in the time of
+// one. Requests time out at first, a warning says what to do, and every rollout has a score.
+func TestRunSlowServer(t *testing.T) {
+	t.Parallel()
+	const rollouts = 24
+	var asked atomic.Int64
+	slots := make(chan struct{}, 2)
+	chat := chatHandler(t)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return // the client is gone
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		select {
+		case slots <- struct{}{}:
+			<-time.After(100 * time.Millisecond) // the time for an answer
+			chat(w, r)
+			<-slots
+		case <-r.Context().Done():
+		}
+	}))
+	defer server.Close()
+	out := filepath.Join(t.TempDir(), "out")
+	var stdout, stderr bytes.Buffer
+	code := Main([]string{
+		"run", "--agent", "openai:m", "--user", "scripted", "--base-url", server.URL + "/v1", "--scenarios", "turn_off_wifi", "--out", out,
+		"--trials", strconv.Itoa(rollouts), "--parallel", "64", "--model-timeout", "1s",
+	}, &stdout, &stderr)
+	if code != 0 {
+		t.Errorf("got code %d, want 0:\n%s%s", code, &stdout, &stderr)
+	}
+	const turns = 2 // of the agent
+	if n := asked.Load(); n <= rollouts*turns || n > 2*rollouts*turns {
+		t.Errorf("got %d requests, want some time-outs, but fewer than answers", n)
+	}
+	const want = `msg="model server is too slow for its requests, so fewer are sent at once"`
+	const remedy = `remedy="lower --parallel or raise --model-timeout"`
+	if log := stderr.String(); !strings.Contains(log, want) || !strings.Contains(log, remedy) {
+		t.Errorf("got %s, want a warning with a remedy", log)
 	}
 }

@@ -33,8 +33,8 @@ const (
 	slowAfter = 10 * time.Second
 	// statusCloudTimeout is the status by which Cloudflare reports a time-out.
 	statusCloudTimeout = 524
-	// maxTimeouts is how often an answer may time out in a round of its sweep before its rollout ends,
-	// unless the request was crowded out by others: an answer without an end has none later either.
+	// maxTimeouts is how often an answer may time out in a round of its sweep before its rollout ends:
+	// an answer without an end has none later either. Requests that others crowded out do not count.
 	maxTimeouts = 2
 	// replyMargin is the part of a turn's time that is reserved to report a missing answer.
 	replyMargin = time.Second
@@ -190,7 +190,7 @@ func (q *attempt) try(ctx context.Context) retry.Outcome {
 	}
 	outcome.RetryAfter, outcome.Charged, outcome.Reason = failure.RetryAfter, failure.Charged, failure.Error()
 	q.spent = q.spent.Plus(permit.Done(outcome))
-	if outcome.Class == ratelimit.TimedOut && q.exchange.timeOut(q.budget.Run.Round) >= maxTimeouts && !permit.Crowded() {
+	if outcome.Class == ratelimit.TimedOut && !permit.Crowded() && q.exchange.timeOut(q.budget.Run.Round) >= maxTimeouts {
 		failure.Retryable = false
 		failure.Detail += fmt.Sprintf(", not for the first time in this turn: %d attempts are the most that an answer gets; see --max-tokens and --model-timeout", maxTimeouts)
 	}

@@ -76,8 +76,8 @@ func (x *exchange) addAttempt(body []byte, err error) (*provider.Answer, error) 
 	return answer, err
 }
 
-// timeOut marks the last attempt as timed out in a round of the sweep, and returns how many
-// attempts of the turn are.
+// timeOut marks the last attempt as timed out in a round of the sweep, and returns how many of the
+// turn are.
 func (x *exchange) timeOut(round int32) int {
 	attempts := x.record.GetAttempts()
 	last := attempts[len(attempts)-1]

@@ -202,14 +202,16 @@ func (b *budget) slowDown(now time.Time, p *Permit, o Outcome) {
 // relieve bounds the concurrency for a provider that was too slow for a request: to half the
 // requests that it answered meanwhile, so that the next ones take half as long as they may. The
 // pause lets it work off the request that nobody waits for any more. A request that began before
-// the last cut only prolongs the pause. It was crowded; so is one beside more than that half, with
-// those that timed out meanwhile, because they may still keep the provider busy.
+// the last cut only prolongs the pause. If the provider answered others meanwhile, it was crowded;
+// so is one beside more than that half, with those that timed out meanwhile, because they may still
+// keep the provider busy.
 func (b *budget) relieve(now time.Time, p *Permit) {
 	limit := now.Sub(p.began)
 	answered := b.answered - p.answeredBefore
 	until := later(b.pausedUntil, now).Add(limit / time.Duration(max(answered, 1)))
 	b.pausedUntil = later(b.pausedUntil, earlier(until, now.Add(limit)))
-	p.crowded = !p.began.After(b.lastCut) || b.running+1+b.timedOut-p.timedOutBefore > max(answered/2, 1)
+	beside := b.running + b.timedOut - p.timedOutBefore
+	p.crowded = answered > 0 && (!p.began.After(b.lastCut) || beside >= max(answered/2, 1))
 	b.timedOut++
 	if !p.began.After(b.lastCut) {
 		return

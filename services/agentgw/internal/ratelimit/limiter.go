@@ -151,8 +151,8 @@ func (p *Permit) Done(o Outcome) Cost {
 	return cost
 }
 
-// Crowded reports whether a request that timed out was sent beside more others than its provider
-// can answer in time, so that the next one may be answered. Call it after Done.
+// Crowded reports whether a request timed out because its provider answered others in that time,
+// and can answer no more. The next one may be answered. Call it after Done.
 func (p *Permit) Crowded() bool { return p != nil && p.crowded }
 
 // budget returns the budget of a key, and drops idle ones.

@@ -90,33 +90,46 @@ func TestSlowServer(t *testing.T) {
 	}
 }
 
-// TestCrowded times requests out. One that was sent beside more others than the provider answers in
-// time was crowded.
+// TestCrowded times requests out. One was crowded if the provider answered others meanwhile, and
+// could not answer as many as were sent.
 func TestCrowded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		limiter := replica(t, newMemory(), "r0", nil)
-		timeOut := func(permit *Permit) bool {
-			permit.Done(Outcome{Class: TimedOut})
-			return permit.Crowded()
-		}
-		first, second := begin(t, limiter, request("s")), begin(t, limiter, request("s"))
-		sleep(t.Context(), time.Minute)
-		if !timeOut(first) || !timeOut(second) {
-			t.Error("two at once, none answered: got not crowded, want both crowded")
-		}
-		if alone := begin(t, limiter, request("s")); timeOut(alone) {
-			t.Error("one alone: got crowded, want not")
-		}
-		limiter = replica(t, newMemory(), "r1", nil)
-		slow := begin(t, limiter, request("s"))
-		for range 8 {
-			begin(t, limiter, request("s")).Done(Outcome{Class: Succeeded})
-		}
-		other := begin(t, limiter, request("s"))
-		sleep(t.Context(), time.Minute)
-		if timeOut(slow) {
-			t.Error("two at once, eight answered meanwhile: got crowded, want not")
-		}
-		other.Done(Outcome{Class: Succeeded})
-	})
+	for name, test := range map[string]struct {
+		beside, answered, timedOut int
+		want                       bool
+	}{
+		"alone":                 {0, 0, 0, false},
+		"none answered":         {3, 0, 0, false},
+		"beside few":            {1, 4, 0, false},
+		"beside many":           {2, 4, 0, true},
+		"after other time-outs": {1, 4, 1, true},
+		"one of many cut off":   {0, 1, 1, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				limiter := replica(t, newMemory(), "r0", nil)
+				slow := begin(t, limiter, request("s"))
+				var timedOut, beside []*Permit
+				for range test.timedOut {
+					timedOut = append(timedOut, begin(t, limiter, request("s")))
+				}
+				for range test.beside {
+					beside = append(beside, begin(t, limiter, request("s")))
+				}
+				for range test.answered {
+					begin(t, limiter, request("s")).Done(Outcome{Class: Succeeded})
+				}
+				sleep(t.Context(), time.Minute)
+				for _, permit := range timedOut {
+					permit.Done(Outcome{Class: TimedOut})
+				}
+				slow.Done(Outcome{Class: TimedOut})
+				if got := slow.Crowded(); got != test.want {
+					t.Errorf("crowded: got %t, want %t", got, test.want)
+				}
+				for _, permit := range beside {
+					permit.Done(Outcome{Class: Succeeded})
+				}
+			})
+		})
+	}
 }

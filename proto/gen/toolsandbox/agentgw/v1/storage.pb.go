@@ -476,7 +476,7 @@ type Attempt struct {
 	AnswerBytes int64 `protobuf:"varint,3,opt,name=answer_bytes,json=answerBytes,proto3" json:"answer_bytes,omitempty"`
 	// The reason why the attempt failed, with the message of an error body. Empty if it succeeded.
 	Failure string `protobuf:"bytes,4,opt,name=failure,proto3" json:"failure,omitempty"`
-	// The provider did not answer in time.
+	// The provider did not answer in time, although its other requests left it room.
 	TimedOut bool `protobuf:"varint,5,opt,name=timed_out,json=timedOut,proto3" json:"timed_out,omitempty"`
 	// Round of the sweep in which the attempt timed out. 0 for other attempts.
 	Round         int32 `protobuf:"varint,6,opt,name=round,proto3" json:"round,omitempty"`
