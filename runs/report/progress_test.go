@@ -41,7 +41,7 @@ func TestProgressMean(t *testing.T) {
 	}
 }
 
-// TestProgressOnTerminal checks the line on a terminal: what the other rollouts do stands in it, and
+// TestProgressOnTerminal checks the line on a terminal. It says what the other rollouts do, and
 // follows finished rollouts until the next report.
 func TestProgressOnTerminal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

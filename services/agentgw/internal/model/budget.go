@@ -252,7 +252,8 @@ func (q *attempt) deferRefusal(err error) error {
 }
 
 // acquireBudget waits for the budget, but leaves time for the answer. Without a limiter it returns
-// a nil permit at once. The error is a *Throttled, ratelimit.ErrBreakerOpen, ratelimit.ErrOutage or that of ctx.
+// a nil permit at once. The error is a *Throttled, ratelimit.ErrBreakerOpen, ratelimit.ErrOutage or
+// that of ctx.
 func (q *attempt) acquireBudget(ctx context.Context) (*ratelimit.Permit, error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
