@@ -31,6 +31,7 @@ func (o *Options) record(args, setFlags []string, spec sweep.Spec) (*results.Run
 		Arguments: append([]string{}, args...), Flags: flagValues(o.flags, secrets), Given: setFlags,
 		Started: now(), Resumptions: []results.Resumption{}, Rollouts: []results.Outcome{},
 	}
+	run.Sessions = []results.Session{{Started: run.Started}}
 	var err error
 	for _, pack := range o.scenarios.LoadedPacks {
 		run.Packs = append(run.Packs, results.Pack{
@@ -83,7 +84,10 @@ func playerRecord(p *agentgwv1.Player, secrets []string) results.Player {
 		player.Model = &results.Model{
 			Provider: m.GetProvider(), Model: m.GetModel(),
 			BaseURL: Redact(m.GetBaseUrl(), secrets), MaxTokens: m.GetMaxTokens(),
-			ReasoningEffort: m.GetReasoningEffort(), ThinkingBudget: m.GetThinkingBudget(),
+			ReasoningEffort: m.GetReasoningEffort(), ThinkingBudget: m.GetThinkingBudget(), Stop: m.GetStop(),
+		}
+		if m.Seed != nil {
+			player.Model.Seed = proto.Int64(m.GetSeed())
 		}
 		if m.Temperature != nil {
 			player.Model.Temperature = proto.Float64(m.GetTemperature())

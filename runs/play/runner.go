@@ -18,8 +18,6 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	"github.com/toolsandbox/toolsandbox/internal/telemetry"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
-	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
-	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/runs/catalogue"
@@ -359,12 +357,9 @@ func (o *Options) play(ctx context.Context, running *standalone.Installation, sp
 	if collector.record.SpecificationSHA256, err = directory.specify(spec); err != nil {
 		return err
 	}
-	collector.start(prepared, report.NewProgress(stderr, total, done))
-	wait := &report.Wait{}
-	return standalone.Cause(ctx, prepared.Watch(ctx, func(progress *orchestratorv1.SweepProgress) { wait.Report(stderr, progress) }, func(result *busv1.Result) error {
-		wait.Reset()
-		return collector.add(result)
-	}))
+	progress := report.NewProgress(stderr, total, done)
+	collector.start(prepared, progress)
+	return standalone.Cause(ctx, prepared.Watch(ctx, progress.Report, collector.add))
 }
 
 // create creates the sweep, or continues the directory's, and records that.

@@ -26,7 +26,7 @@ type Row struct {
 	Name string
 	// Result is the result with its score.
 	Result *busv1.Result
-	// Duration is the time from the first to the last message.
+	// Duration is the time in which the rollout was played, without pauses.
 	Duration time.Duration
 	// Usage is the tokens and costs of the models' turns.
 	Usage []*busv1.TurnUsage

@@ -37,6 +37,10 @@ type Run struct {
 	// kill.
 	Started time.Time  `json:"started"`
 	Ended   *time.Time `json:"ended"`
+	// Sessions are the times of work: from the start, and from each resumption. Seconds is their sum,
+	// without the pauses in between.
+	Sessions []Session `json:"sessions"`
+	Seconds  float64   `json:"seconds"`
 	// Resumptions are the resumptions of the run. Each is a round of the sweep.
 	Resumptions []Resumption `json:"resumptions"`
 	// Files are the hex SHA-256 of the other files beside RunFile that the run wrote, by name.
@@ -71,6 +75,8 @@ type Model struct {
 	MaxTokens       int32    `json:"max_tokens,omitempty"`
 	ReasoningEffort string   `json:"reasoning_effort,omitempty"`
 	ThinkingBudget  int32    `json:"thinking_budget,omitempty"`
+	Stop            []string `json:"stop,omitempty"`
+	Seed            *int64   `json:"seed,omitempty"`
 }
 
 // Pack is a pack of scenarios.
@@ -96,9 +102,29 @@ type Catalogue struct {
 type Resumption struct {
 	Program Program `json:"program"`
 	// Flags are the values of changed flags.
-	Flags   map[string]string `json:"flags"`
-	Started time.Time         `json:"started"`
-	Ended   *time.Time        `json:"ended"`
+	Flags map[string]string `json:"flags"`
+}
+
+// Session is the time from a start or a resumption of a run to its end.
+type Session struct {
+	Started time.Time `json:"started"`
+	// Ended is null while the session is active or after a kill. The next end of the run then sets it
+	// to the last message of the session that is stored.
+	Ended *time.Time `json:"ended"`
+	// Seconds is the time between, 0 without an end.
+	Seconds float64 `json:"seconds"`
+}
+
+// Work is the time in which a worker played a rollout.
+type Work struct{ Started, Ended time.Time }
+
+// Worked returns the time of work, without the pauses in between.
+func Worked(all []Work) time.Duration {
+	var sum time.Duration
+	for _, w := range all {
+		sum += max(w.Ended.Sub(w.Started), 0)
+	}
+	return sum
 }
 
 // Round returns the current round of the sweep.
@@ -201,9 +227,7 @@ type Totals struct {
 // order.
 func (r *Run) End(now time.Time, total int, rollouts []Rollout) {
 	r.Ended = &now
-	if last := len(r.Resumptions) - 1; last >= 0 {
-		r.Resumptions[last].Ended = &now
-	}
+	r.endSessions(now, rollouts)
 	totals := &Totals{Rollouts: total, Done: len(rollouts), Ends: map[string]int{}, FailureClasses: map[string]int{}, UserFlagCounts: CountUserFlags(rollouts)}
 	r.Rollouts = make([]Outcome, len(rollouts))
 	var turns []*busv1.TurnUsage
@@ -221,6 +245,38 @@ func (r *Run) End(now time.Time, total int, rollouts []Rollout) {
 	}
 	totals.Usage = usage(turns)
 	r.Totals = totals
+}
+
+// endSessions ends the sessions of work: the last one now, and one that was killed with its last
+// work.
+func (r *Run) endSessions(now time.Time, rollouts []Rollout) {
+	r.Seconds = 0
+	for i := range r.Sessions {
+		session := &r.Sessions[i]
+		switch {
+		case i == len(r.Sessions)-1:
+			session.Ended = &now
+		case session.Ended == nil:
+			ended := lastWork(rollouts, session.Started, r.Sessions[i+1].Started)
+			session.Ended = &ended
+		}
+		session.Seconds = session.Ended.Sub(session.Started).Seconds()
+		r.Seconds += session.Seconds
+	}
+}
+
+// lastWork returns the last end of work that began from a time to another one, the former without
+// any.
+func lastWork(rollouts []Rollout, from, to time.Time) time.Time {
+	last := from
+	for _, rollout := range rollouts {
+		for _, work := range rollout.Work {
+			if !work.Started.Before(from) && work.Started.Before(to) && work.Ended.After(last) {
+				last = work.Ended
+			}
+		}
+	}
+	return last.UTC().Truncate(time.Millisecond)
 }
 
 func outcome(r Rollout) Outcome {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"math/rand/v2"
 	"strings"
 	"time"
@@ -77,6 +78,8 @@ type Player struct {
 	cfg    Config
 	client *httpclient.Client
 	forms  formMemory
+
+	asked, limited load
 
 	life  context.Context // done when the process ends
 	abort context.CancelFunc
@@ -164,6 +167,9 @@ func (p *Player) Respond(
 // query builds the query to the model.
 func (p *Player) query(ctx context.Context, req *agentgwv1.RespondRequest, tools *turn.Tools, spec *provider.Spec, history History) (*provider.Query, error) {
 	query := &provider.Query{Model: req.GetPlayer().GetModel(), Tools: tools.List(), ToolText: tools.Text(), Compat: req.GetCompat()}
+	if first := query.Model.Seed; first != nil {
+		query.Seed = proto.Int64((*first + int64(req.GetTrial())) & math.MaxInt32)
+	}
 	if query.Tools == nil {
 		query.Tools = []*worldv1.Tool{}
 	}
@@ -244,7 +250,7 @@ func (p *Player) retryPolicy(model *agentgwv1.Model) retry.Policy {
 func (p *Player) replyToFailure(model *agentgwv1.Model, failure *provider.Failure) (*agentgwv1.Reply, error) {
 	name := model.GetProvider()
 	switch {
-	case failure.Timeout:
+	case failure.Timeout && failure.Retryable:
 		return nil, fmt.Errorf("%w: %s, %s: %w", ErrTimeout, name, model.GetModel(), failure)
 	case failure.Retryable:
 		return nil, fmt.Errorf("%w: %s, %s: %w", ErrUnavailable, name, model.GetModel(), failure)

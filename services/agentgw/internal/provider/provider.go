@@ -40,6 +40,8 @@ type Query struct {
 	PlaysUser bool
 	// Official: the request goes to the provider's official address and not to a compatible server.
 	Official bool
+	// Host is the name of the server that the request goes to.
+	Host string
 	// Compat sends the sampling parameters and headers that the original sends.
 	Compat bool
 	// Schema is the JSON Schema of the answer's text. Nil leaves the text free. Providers that take no

@@ -31,6 +31,8 @@ type Spec struct {
 	Locate func(ctx context.Context, getenv func(string) string, base string) (Endpoint, error)
 	// Reasoning describes the reasoning settings of its models.
 	Reasoning Reasoning
+	// TakesStop: its requests carry stop sequences. TakesSeed: they carry a sampling seed.
+	TakesStop, TakesSeed bool
 	// Errors are the words of its errors.
 	Errors ErrorWords
 	// Codec is its wire format.

@@ -196,7 +196,9 @@ type RespondRequest struct {
 	ConversationDigest []byte `protobuf:"bytes,19,opt,name=conversation_digest,json=conversationDigest,proto3" json:"conversation_digest,omitempty"`
 	// Prompt that replaces the view and the tools, with the limits of EuroEval's tool-calling task.
 	// The model's answer is returned verbatim. Empty for a conversation.
-	Prompt        string `protobuf:"bytes,20,opt,name=prompt,proto3" json:"prompt,omitempty"`
+	Prompt string `protobuf:"bytes,20,opt,name=prompt,proto3" json:"prompt,omitempty"`
+	// Number of the rollout's trial, from 0.
+	Trial         int32 `protobuf:"varint,21,opt,name=trial,proto3" json:"trial,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -348,6 +350,13 @@ func (x *RespondRequest) GetPrompt() string {
 		return x.Prompt
 	}
 	return ""
+}
+
+func (x *RespondRequest) GetTrial() int32 {
+	if x != nil {
+		return x.Trial
+	}
+	return 0
 }
 
 // SpendLimit bounds the spending of a sweep's models. 0 is no limit.
@@ -750,7 +759,7 @@ var File_toolsandbox_agentgw_v1_agentgw_proto protoreflect.FileDescriptor
 
 const file_toolsandbox_agentgw_v1_agentgw_proto_rawDesc = "" +
 	"\n" +
-	"$toolsandbox/agentgw/v1/agentgw.proto\x12\x16toolsandbox.agentgw.v1\x1a\x1bbuf/validate/validate.proto\x1a!toolsandbox/agentgw/v1/role.proto\x1a\x1ctoolsandbox/rpc/v1/rpc.proto\x1a toolsandbox/world/v1/world.proto\"\x81\x06\n" +
+	"$toolsandbox/agentgw/v1/agentgw.proto\x12\x16toolsandbox.agentgw.v1\x1a\x1bbuf/validate/validate.proto\x1a!toolsandbox/agentgw/v1/role.proto\x1a\x1ctoolsandbox/rpc/v1/rpc.proto\x1a toolsandbox/world/v1/world.proto\"\xa0\x06\n" +
 	"\x0eRespondRequest\x12M\n" +
 	"\n" +
 	"rollout_id\x18\x01 \x01(\tB.\xbaH+r)\x18\xc8\x012$^[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*$R\trolloutId\x12\x1d\n" +
@@ -772,7 +781,8 @@ const file_toolsandbox_agentgw_v1_agentgw_proto_rawDesc = "" +
 	"\x05fresh\x18\x11 \x01(\bR\x05fresh\x12\x1d\n" +
 	"\x05round\x18\x12 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\x05round\x128\n" +
 	"\x13conversation_digest\x18\x13 \x01(\fB\a\xbaH\x04z\x02\x18 R\x12conversationDigest\x12\x16\n" +
-	"\x06prompt\x18\x14 \x01(\tR\x06prompt:\x04\x80\xb5\x18\x01\"W\n" +
+	"\x06prompt\x18\x14 \x01(\tR\x06prompt\x12\x1d\n" +
+	"\x05trial\x18\x15 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\x05trial:\x04\x80\xb5\x18\x01\"W\n" +
 	"\n" +
 	"SpendLimit\x12\x1f\n" +
 	"\x06tokens\x18\x01 \x01(\x03B\a\xbaH\x04\"\x02(\x00R\x06tokens\x12(\n" +

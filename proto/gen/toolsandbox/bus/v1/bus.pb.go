@@ -515,6 +515,89 @@ func (x *Job) GetRound() int32 {
 	return 0
 }
 
+// Load is what one process does for a sweep at this moment. It answers a request on the subject
+// load.<sweep>; nothing is stored. Each kind of process sets its own fields.
+type Load struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Orchestrator: rollouts that it plays.
+	Running int32 `protobuf:"varint,1,opt,name=running,proto3" json:"running,omitempty"`
+	// Orchestrator: rollouts that wait there for a slot.
+	Ahead int32 `protobuf:"varint,2,opt,name=ahead,proto3" json:"ahead,omitempty"`
+	// Orchestrator: ended rollouts that wait for their score.
+	Scoring int32 `protobuf:"varint,3,opt,name=scoring,proto3" json:"scoring,omitempty"`
+	// Gateway: requests to models without an answer yet.
+	Asked int32 `protobuf:"varint,4,opt,name=asked,proto3" json:"asked,omitempty"`
+	// Gateway: requests to models that wait for the limits of their provider.
+	Limited       int32 `protobuf:"varint,5,opt,name=limited,proto3" json:"limited,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Load) Reset() {
+	*x = Load{}
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Load) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Load) ProtoMessage() {}
+
+func (x *Load) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Load.ProtoReflect.Descriptor instead.
+func (*Load) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *Load) GetRunning() int32 {
+	if x != nil {
+		return x.Running
+	}
+	return 0
+}
+
+func (x *Load) GetAhead() int32 {
+	if x != nil {
+		return x.Ahead
+	}
+	return 0
+}
+
+func (x *Load) GetScoring() int32 {
+	if x != nil {
+		return x.Scoring
+	}
+	return 0
+}
+
+func (x *Load) GetAsked() int32 {
+	if x != nil {
+		return x.Asked
+	}
+	return 0
+}
+
+func (x *Load) GetLimited() int32 {
+	if x != nil {
+		return x.Limited
+	}
+	return 0
+}
+
 // Rollout identifies a rollout and its players. It is a pure function of the sweep's specification
 // and the position in its plan.
 type Rollout struct {
@@ -553,7 +636,7 @@ type Rollout struct {
 
 func (x *Rollout) Reset() {
 	*x = Rollout{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[5]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -565,7 +648,7 @@ func (x *Rollout) String() string {
 func (*Rollout) ProtoMessage() {}
 
 func (x *Rollout) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[5]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -578,7 +661,7 @@ func (x *Rollout) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rollout.ProtoReflect.Descriptor instead.
 func (*Rollout) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{5}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Rollout) GetId() string {
@@ -704,7 +787,7 @@ type LogEntry struct {
 
 func (x *LogEntry) Reset() {
 	*x = LogEntry{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[6]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -716,7 +799,7 @@ func (x *LogEntry) String() string {
 func (*LogEntry) ProtoMessage() {}
 
 func (x *LogEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[6]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -729,7 +812,7 @@ func (x *LogEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogEntry.ProtoReflect.Descriptor instead.
 func (*LogEntry) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{6}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *LogEntry) GetStart() *Start {
@@ -804,7 +887,7 @@ type Start struct {
 
 func (x *Start) Reset() {
 	*x = Start{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[7]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -816,7 +899,7 @@ func (x *Start) String() string {
 func (*Start) ProtoMessage() {}
 
 func (x *Start) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[7]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -829,7 +912,7 @@ func (x *Start) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Start.ProtoReflect.Descriptor instead.
 func (*Start) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{7}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Start) GetRollout() *Rollout {
@@ -894,7 +977,7 @@ type Claim struct {
 
 func (x *Claim) Reset() {
 	*x = Claim{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[8]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -906,7 +989,7 @@ func (x *Claim) String() string {
 func (*Claim) ProtoMessage() {}
 
 func (x *Claim) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[8]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -919,7 +1002,7 @@ func (x *Claim) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Claim.ProtoReflect.Descriptor instead.
 func (*Claim) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{8}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Claim) GetWorker() string {
@@ -984,7 +1067,7 @@ type Turn struct {
 
 func (x *Turn) Reset() {
 	*x = Turn{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[9]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -996,7 +1079,7 @@ func (x *Turn) String() string {
 func (*Turn) ProtoMessage() {}
 
 func (x *Turn) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[9]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1009,7 +1092,7 @@ func (x *Turn) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Turn.ProtoReflect.Descriptor instead.
 func (*Turn) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{9}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Turn) GetMessages() []*v12.Message {
@@ -1091,7 +1174,7 @@ type TurnUsage struct {
 
 func (x *TurnUsage) Reset() {
 	*x = TurnUsage{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[10]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1103,7 +1186,7 @@ func (x *TurnUsage) String() string {
 func (*TurnUsage) ProtoMessage() {}
 
 func (x *TurnUsage) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[10]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1116,7 +1199,7 @@ func (x *TurnUsage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TurnUsage.ProtoReflect.Descriptor instead.
 func (*TurnUsage) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{10}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *TurnUsage) GetRole() v12.Role {
@@ -1159,7 +1242,7 @@ type End struct {
 
 func (x *End) Reset() {
 	*x = End{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[11]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1171,7 +1254,7 @@ func (x *End) String() string {
 func (*End) ProtoMessage() {}
 
 func (x *End) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[11]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1184,7 +1267,7 @@ func (x *End) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use End.ProtoReflect.Descriptor instead.
 func (*End) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{11}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *End) GetReason() EndReason {
@@ -1237,7 +1320,7 @@ type Snapshot struct {
 
 func (x *Snapshot) Reset() {
 	*x = Snapshot{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[12]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1249,7 +1332,7 @@ func (x *Snapshot) String() string {
 func (*Snapshot) ProtoMessage() {}
 
 func (x *Snapshot) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[12]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1262,7 +1345,7 @@ func (x *Snapshot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Snapshot.ProtoReflect.Descriptor instead.
 func (*Snapshot) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{12}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Snapshot) GetSessionId() string {
@@ -1294,7 +1377,7 @@ type Match struct {
 
 func (x *Match) Reset() {
 	*x = Match{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[13]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1306,7 +1389,7 @@ func (x *Match) String() string {
 func (*Match) ProtoMessage() {}
 
 func (x *Match) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[13]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1319,7 +1402,7 @@ func (x *Match) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Match.ProtoReflect.Descriptor instead.
 func (*Match) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{13}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Match) GetNode() int32 {
@@ -1360,7 +1443,7 @@ type UserFlag struct {
 
 func (x *UserFlag) Reset() {
 	*x = UserFlag{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[14]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1372,7 +1455,7 @@ func (x *UserFlag) String() string {
 func (*UserFlag) ProtoMessage() {}
 
 func (x *UserFlag) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[14]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1385,7 +1468,7 @@ func (x *UserFlag) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UserFlag.ProtoReflect.Descriptor instead.
 func (*UserFlag) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{14}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *UserFlag) GetRule() string {
@@ -1452,7 +1535,7 @@ type Result struct {
 
 func (x *Result) Reset() {
 	*x = Result{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[15]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1464,7 +1547,7 @@ func (x *Result) String() string {
 func (*Result) ProtoMessage() {}
 
 func (x *Result) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[15]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1477,7 +1560,7 @@ func (x *Result) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Result.ProtoReflect.Descriptor instead.
 func (*Result) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{15}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Result) GetRollout() *Rollout {
@@ -1602,7 +1685,7 @@ type Cause struct {
 
 func (x *Cause) Reset() {
 	*x = Cause{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[16]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1614,7 +1697,7 @@ func (x *Cause) String() string {
 func (*Cause) ProtoMessage() {}
 
 func (x *Cause) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[16]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1627,7 +1710,7 @@ func (x *Cause) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cause.ProtoReflect.Descriptor instead.
 func (*Cause) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{16}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Cause) GetKind() string {
@@ -1675,7 +1758,7 @@ type CallGrade struct {
 
 func (x *CallGrade) Reset() {
 	*x = CallGrade{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[17]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1687,7 +1770,7 @@ func (x *CallGrade) String() string {
 func (*CallGrade) ProtoMessage() {}
 
 func (x *CallGrade) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[17]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1700,7 +1783,7 @@ func (x *CallGrade) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallGrade.ProtoReflect.Descriptor instead.
 func (*CallGrade) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{17}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *CallGrade) GetPrediction() string {
@@ -1749,7 +1832,7 @@ type CallVerdict struct {
 
 func (x *CallVerdict) Reset() {
 	*x = CallVerdict{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[18]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1761,7 +1844,7 @@ func (x *CallVerdict) String() string {
 func (*CallVerdict) ProtoMessage() {}
 
 func (x *CallVerdict) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[18]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1774,7 +1857,7 @@ func (x *CallVerdict) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallVerdict.ProtoReflect.Descriptor instead.
 func (*CallVerdict) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{18}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *CallVerdict) GetCorrect() bool {
@@ -1842,7 +1925,13 @@ const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"\x03Job\x125\n" +
 	"\arollout\x18\x01 \x01(\v2\x1b.toolsandbox.bus.v1.RolloutR\arollout\x12\x1a\n" +
 	"\bparallel\x18\x02 \x01(\x05R\bparallel\x12\x14\n" +
-	"\x05round\x18\x03 \x01(\x05R\x05round\"\xf6\x03\n" +
+	"\x05round\x18\x03 \x01(\x05R\x05round\"\x80\x01\n" +
+	"\x04Load\x12\x18\n" +
+	"\arunning\x18\x01 \x01(\x05R\arunning\x12\x14\n" +
+	"\x05ahead\x18\x02 \x01(\x05R\x05ahead\x12\x18\n" +
+	"\ascoring\x18\x03 \x01(\x05R\ascoring\x12\x14\n" +
+	"\x05asked\x18\x04 \x01(\x05R\x05asked\x12\x18\n" +
+	"\alimited\x18\x05 \x01(\x05R\alimited\"\xf6\x03\n" +
 	"\aRollout\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x19\n" +
 	"\bsweep_id\x18\x02 \x01(\tR\asweepId\x12\x1a\n" +
@@ -1987,7 +2076,7 @@ func file_toolsandbox_bus_v1_bus_proto_rawDescGZIP() []byte {
 }
 
 var file_toolsandbox_bus_v1_bus_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_toolsandbox_bus_v1_bus_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
+var file_toolsandbox_bus_v1_bus_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
 var file_toolsandbox_bus_v1_bus_proto_goTypes = []any{
 	(EndReason)(0),                // 0: toolsandbox.bus.v1.EndReason
 	(*Sweep)(nil),                 // 1: toolsandbox.bus.v1.Sweep
@@ -1995,75 +2084,76 @@ var file_toolsandbox_bus_v1_bus_proto_goTypes = []any{
 	(*SweepRound)(nil),            // 3: toolsandbox.bus.v1.SweepRound
 	(*SweepScenario)(nil),         // 4: toolsandbox.bus.v1.SweepScenario
 	(*Job)(nil),                   // 5: toolsandbox.bus.v1.Job
-	(*Rollout)(nil),               // 6: toolsandbox.bus.v1.Rollout
-	(*LogEntry)(nil),              // 7: toolsandbox.bus.v1.LogEntry
-	(*Start)(nil),                 // 8: toolsandbox.bus.v1.Start
-	(*Claim)(nil),                 // 9: toolsandbox.bus.v1.Claim
-	(*Turn)(nil),                  // 10: toolsandbox.bus.v1.Turn
-	(*TurnUsage)(nil),             // 11: toolsandbox.bus.v1.TurnUsage
-	(*End)(nil),                   // 12: toolsandbox.bus.v1.End
-	(*Snapshot)(nil),              // 13: toolsandbox.bus.v1.Snapshot
-	(*Match)(nil),                 // 14: toolsandbox.bus.v1.Match
-	(*UserFlag)(nil),              // 15: toolsandbox.bus.v1.UserFlag
-	(*Result)(nil),                // 16: toolsandbox.bus.v1.Result
-	(*Cause)(nil),                 // 17: toolsandbox.bus.v1.Cause
-	(*CallGrade)(nil),             // 18: toolsandbox.bus.v1.CallGrade
-	(*CallVerdict)(nil),           // 19: toolsandbox.bus.v1.CallVerdict
-	(*v1.Player)(nil),             // 20: toolsandbox.agentgw.v1.Player
-	(v11.HostedServices)(0),       // 21: toolsandbox.toolhost.v1.HostedServices
-	(*v1.SpendLimit)(nil),         // 22: toolsandbox.agentgw.v1.SpendLimit
-	(*v12.Message)(nil),           // 23: toolsandbox.world.v1.Message
-	(*v12.TableVersion)(nil),      // 24: toolsandbox.world.v1.TableVersion
-	(*v13.Clock)(nil),             // 25: toolsandbox.setup.v1.Clock
-	(*timestamppb.Timestamp)(nil), // 26: google.protobuf.Timestamp
-	(*v1.Usage)(nil),              // 27: toolsandbox.agentgw.v1.Usage
-	(*v11.ServiceAnswer)(nil),     // 28: toolsandbox.toolhost.v1.ServiceAnswer
-	(*v1.Remark)(nil),             // 29: toolsandbox.agentgw.v1.Remark
-	(v12.Role)(0),                 // 30: toolsandbox.world.v1.Role
-	(v1.FailureClass)(0),          // 31: toolsandbox.agentgw.v1.FailureClass
-	(*v12.Table)(nil),             // 32: toolsandbox.world.v1.Table
+	(*Load)(nil),                  // 6: toolsandbox.bus.v1.Load
+	(*Rollout)(nil),               // 7: toolsandbox.bus.v1.Rollout
+	(*LogEntry)(nil),              // 8: toolsandbox.bus.v1.LogEntry
+	(*Start)(nil),                 // 9: toolsandbox.bus.v1.Start
+	(*Claim)(nil),                 // 10: toolsandbox.bus.v1.Claim
+	(*Turn)(nil),                  // 11: toolsandbox.bus.v1.Turn
+	(*TurnUsage)(nil),             // 12: toolsandbox.bus.v1.TurnUsage
+	(*End)(nil),                   // 13: toolsandbox.bus.v1.End
+	(*Snapshot)(nil),              // 14: toolsandbox.bus.v1.Snapshot
+	(*Match)(nil),                 // 15: toolsandbox.bus.v1.Match
+	(*UserFlag)(nil),              // 16: toolsandbox.bus.v1.UserFlag
+	(*Result)(nil),                // 17: toolsandbox.bus.v1.Result
+	(*Cause)(nil),                 // 18: toolsandbox.bus.v1.Cause
+	(*CallGrade)(nil),             // 19: toolsandbox.bus.v1.CallGrade
+	(*CallVerdict)(nil),           // 20: toolsandbox.bus.v1.CallVerdict
+	(*v1.Player)(nil),             // 21: toolsandbox.agentgw.v1.Player
+	(v11.HostedServices)(0),       // 22: toolsandbox.toolhost.v1.HostedServices
+	(*v1.SpendLimit)(nil),         // 23: toolsandbox.agentgw.v1.SpendLimit
+	(*v12.Message)(nil),           // 24: toolsandbox.world.v1.Message
+	(*v12.TableVersion)(nil),      // 25: toolsandbox.world.v1.TableVersion
+	(*v13.Clock)(nil),             // 26: toolsandbox.setup.v1.Clock
+	(*timestamppb.Timestamp)(nil), // 27: google.protobuf.Timestamp
+	(*v1.Usage)(nil),              // 28: toolsandbox.agentgw.v1.Usage
+	(*v11.ServiceAnswer)(nil),     // 29: toolsandbox.toolhost.v1.ServiceAnswer
+	(*v1.Remark)(nil),             // 30: toolsandbox.agentgw.v1.Remark
+	(v12.Role)(0),                 // 31: toolsandbox.world.v1.Role
+	(v1.FailureClass)(0),          // 32: toolsandbox.agentgw.v1.FailureClass
+	(*v12.Table)(nil),             // 33: toolsandbox.world.v1.Table
 }
 var file_toolsandbox_bus_v1_bus_proto_depIdxs = []int32{
 	4,  // 0: toolsandbox.bus.v1.Sweep.scenarios:type_name -> toolsandbox.bus.v1.SweepScenario
-	20, // 1: toolsandbox.bus.v1.Sweep.agents:type_name -> toolsandbox.agentgw.v1.Player
-	20, // 2: toolsandbox.bus.v1.Sweep.users:type_name -> toolsandbox.agentgw.v1.Player
-	21, // 3: toolsandbox.bus.v1.Sweep.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
-	22, // 4: toolsandbox.bus.v1.SweepControl.spend_limit:type_name -> toolsandbox.agentgw.v1.SpendLimit
+	21, // 1: toolsandbox.bus.v1.Sweep.agents:type_name -> toolsandbox.agentgw.v1.Player
+	21, // 2: toolsandbox.bus.v1.Sweep.users:type_name -> toolsandbox.agentgw.v1.Player
+	22, // 3: toolsandbox.bus.v1.Sweep.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
+	23, // 4: toolsandbox.bus.v1.SweepControl.spend_limit:type_name -> toolsandbox.agentgw.v1.SpendLimit
 	3,  // 5: toolsandbox.bus.v1.SweepControl.rounds:type_name -> toolsandbox.bus.v1.SweepRound
-	6,  // 6: toolsandbox.bus.v1.Job.rollout:type_name -> toolsandbox.bus.v1.Rollout
-	20, // 7: toolsandbox.bus.v1.Rollout.agent:type_name -> toolsandbox.agentgw.v1.Player
-	20, // 8: toolsandbox.bus.v1.Rollout.user:type_name -> toolsandbox.agentgw.v1.Player
-	21, // 9: toolsandbox.bus.v1.Rollout.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
-	8,  // 10: toolsandbox.bus.v1.LogEntry.start:type_name -> toolsandbox.bus.v1.Start
-	9,  // 11: toolsandbox.bus.v1.LogEntry.claim:type_name -> toolsandbox.bus.v1.Claim
-	10, // 12: toolsandbox.bus.v1.LogEntry.turns:type_name -> toolsandbox.bus.v1.Turn
-	12, // 13: toolsandbox.bus.v1.LogEntry.end:type_name -> toolsandbox.bus.v1.End
-	6,  // 14: toolsandbox.bus.v1.Start.rollout:type_name -> toolsandbox.bus.v1.Rollout
-	23, // 15: toolsandbox.bus.v1.Start.messages:type_name -> toolsandbox.world.v1.Message
-	24, // 16: toolsandbox.bus.v1.Start.versions:type_name -> toolsandbox.world.v1.TableVersion
-	25, // 17: toolsandbox.bus.v1.Start.clock:type_name -> toolsandbox.setup.v1.Clock
-	24, // 18: toolsandbox.bus.v1.Claim.versions:type_name -> toolsandbox.world.v1.TableVersion
-	26, // 19: toolsandbox.bus.v1.Claim.started:type_name -> google.protobuf.Timestamp
-	23, // 20: toolsandbox.bus.v1.Turn.messages:type_name -> toolsandbox.world.v1.Message
-	24, // 21: toolsandbox.bus.v1.Turn.versions:type_name -> toolsandbox.world.v1.TableVersion
-	27, // 22: toolsandbox.bus.v1.Turn.usage:type_name -> toolsandbox.agentgw.v1.Usage
-	28, // 23: toolsandbox.bus.v1.Turn.service_answers:type_name -> toolsandbox.toolhost.v1.ServiceAnswer
-	29, // 24: toolsandbox.bus.v1.Turn.remarks:type_name -> toolsandbox.agentgw.v1.Remark
-	30, // 25: toolsandbox.bus.v1.TurnUsage.role:type_name -> toolsandbox.world.v1.Role
-	27, // 26: toolsandbox.bus.v1.TurnUsage.usage:type_name -> toolsandbox.agentgw.v1.Usage
+	7,  // 6: toolsandbox.bus.v1.Job.rollout:type_name -> toolsandbox.bus.v1.Rollout
+	21, // 7: toolsandbox.bus.v1.Rollout.agent:type_name -> toolsandbox.agentgw.v1.Player
+	21, // 8: toolsandbox.bus.v1.Rollout.user:type_name -> toolsandbox.agentgw.v1.Player
+	22, // 9: toolsandbox.bus.v1.Rollout.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
+	9,  // 10: toolsandbox.bus.v1.LogEntry.start:type_name -> toolsandbox.bus.v1.Start
+	10, // 11: toolsandbox.bus.v1.LogEntry.claim:type_name -> toolsandbox.bus.v1.Claim
+	11, // 12: toolsandbox.bus.v1.LogEntry.turns:type_name -> toolsandbox.bus.v1.Turn
+	13, // 13: toolsandbox.bus.v1.LogEntry.end:type_name -> toolsandbox.bus.v1.End
+	7,  // 14: toolsandbox.bus.v1.Start.rollout:type_name -> toolsandbox.bus.v1.Rollout
+	24, // 15: toolsandbox.bus.v1.Start.messages:type_name -> toolsandbox.world.v1.Message
+	25, // 16: toolsandbox.bus.v1.Start.versions:type_name -> toolsandbox.world.v1.TableVersion
+	26, // 17: toolsandbox.bus.v1.Start.clock:type_name -> toolsandbox.setup.v1.Clock
+	25, // 18: toolsandbox.bus.v1.Claim.versions:type_name -> toolsandbox.world.v1.TableVersion
+	27, // 19: toolsandbox.bus.v1.Claim.started:type_name -> google.protobuf.Timestamp
+	24, // 20: toolsandbox.bus.v1.Turn.messages:type_name -> toolsandbox.world.v1.Message
+	25, // 21: toolsandbox.bus.v1.Turn.versions:type_name -> toolsandbox.world.v1.TableVersion
+	28, // 22: toolsandbox.bus.v1.Turn.usage:type_name -> toolsandbox.agentgw.v1.Usage
+	29, // 23: toolsandbox.bus.v1.Turn.service_answers:type_name -> toolsandbox.toolhost.v1.ServiceAnswer
+	30, // 24: toolsandbox.bus.v1.Turn.remarks:type_name -> toolsandbox.agentgw.v1.Remark
+	31, // 25: toolsandbox.bus.v1.TurnUsage.role:type_name -> toolsandbox.world.v1.Role
+	28, // 26: toolsandbox.bus.v1.TurnUsage.usage:type_name -> toolsandbox.agentgw.v1.Usage
 	0,  // 27: toolsandbox.bus.v1.End.reason:type_name -> toolsandbox.bus.v1.EndReason
-	11, // 28: toolsandbox.bus.v1.End.usage:type_name -> toolsandbox.bus.v1.TurnUsage
-	31, // 29: toolsandbox.bus.v1.End.failure_class:type_name -> toolsandbox.agentgw.v1.FailureClass
-	32, // 30: toolsandbox.bus.v1.Snapshot.tables:type_name -> toolsandbox.world.v1.Table
-	6,  // 31: toolsandbox.bus.v1.Result.rollout:type_name -> toolsandbox.bus.v1.Rollout
-	12, // 32: toolsandbox.bus.v1.Result.end:type_name -> toolsandbox.bus.v1.End
-	14, // 33: toolsandbox.bus.v1.Result.milestones:type_name -> toolsandbox.bus.v1.Match
-	14, // 34: toolsandbox.bus.v1.Result.minefields:type_name -> toolsandbox.bus.v1.Match
-	15, // 35: toolsandbox.bus.v1.Result.user_flags:type_name -> toolsandbox.bus.v1.UserFlag
-	18, // 36: toolsandbox.bus.v1.Result.call_grade:type_name -> toolsandbox.bus.v1.CallGrade
-	17, // 37: toolsandbox.bus.v1.Result.causes:type_name -> toolsandbox.bus.v1.Cause
-	19, // 38: toolsandbox.bus.v1.CallGrade.euroeval:type_name -> toolsandbox.bus.v1.CallVerdict
-	19, // 39: toolsandbox.bus.v1.CallGrade.bfcl_strict:type_name -> toolsandbox.bus.v1.CallVerdict
+	12, // 28: toolsandbox.bus.v1.End.usage:type_name -> toolsandbox.bus.v1.TurnUsage
+	32, // 29: toolsandbox.bus.v1.End.failure_class:type_name -> toolsandbox.agentgw.v1.FailureClass
+	33, // 30: toolsandbox.bus.v1.Snapshot.tables:type_name -> toolsandbox.world.v1.Table
+	7,  // 31: toolsandbox.bus.v1.Result.rollout:type_name -> toolsandbox.bus.v1.Rollout
+	13, // 32: toolsandbox.bus.v1.Result.end:type_name -> toolsandbox.bus.v1.End
+	15, // 33: toolsandbox.bus.v1.Result.milestones:type_name -> toolsandbox.bus.v1.Match
+	15, // 34: toolsandbox.bus.v1.Result.minefields:type_name -> toolsandbox.bus.v1.Match
+	16, // 35: toolsandbox.bus.v1.Result.user_flags:type_name -> toolsandbox.bus.v1.UserFlag
+	19, // 36: toolsandbox.bus.v1.Result.call_grade:type_name -> toolsandbox.bus.v1.CallGrade
+	18, // 37: toolsandbox.bus.v1.Result.causes:type_name -> toolsandbox.bus.v1.Cause
+	20, // 38: toolsandbox.bus.v1.CallGrade.euroeval:type_name -> toolsandbox.bus.v1.CallVerdict
+	20, // 39: toolsandbox.bus.v1.CallGrade.bfcl_strict:type_name -> toolsandbox.bus.v1.CallVerdict
 	40, // [40:40] is the sub-list for method output_type
 	40, // [40:40] is the sub-list for method input_type
 	40, // [40:40] is the sub-list for extension type_name
@@ -2077,15 +2167,15 @@ func file_toolsandbox_bus_v1_bus_proto_init() {
 		return
 	}
 	file_toolsandbox_bus_v1_bus_proto_msgTypes[1].OneofWrappers = []any{}
-	file_toolsandbox_bus_v1_bus_proto_msgTypes[7].OneofWrappers = []any{}
-	file_toolsandbox_bus_v1_bus_proto_msgTypes[9].OneofWrappers = []any{}
+	file_toolsandbox_bus_v1_bus_proto_msgTypes[8].OneofWrappers = []any{}
+	file_toolsandbox_bus_v1_bus_proto_msgTypes[10].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_toolsandbox_bus_v1_bus_proto_rawDesc), len(file_toolsandbox_bus_v1_bus_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   19,
+			NumMessages:   20,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

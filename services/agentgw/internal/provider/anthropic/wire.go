@@ -34,6 +34,7 @@ type request struct {
 	MaxTokens    int64        `json:"max_tokens"`
 	Model        string       `json:"model,omitempty"`
 	Temperature  *float64     `json:"temperature,omitempty"`
+	Stop         []string     `json:"stop_sequences,omitempty"`
 	OutputConfig outputConfig `json:"output_config,omitzero"`
 	Thinking     thinking     `json:"thinking,omitzero"`
 	System       *string      `json:"system,omitempty"`

@@ -61,6 +61,7 @@ func Specs(codecs map[string]Codec) []provider.Spec {
 		compat := codecs[d.template]
 		compat.compat = true
 		spec.Codec, spec.Compat, spec.Address = codecs[d.template], compat, openai.Address
+		spec.TakesStop, spec.TakesSeed = true, true
 		spec.Address.BaseURL, spec.Address.NoKey = "", "EMPTY"
 		specs = append(specs, spec)
 	}

@@ -77,6 +77,7 @@ type generationConfig struct {
 	Temperature     *float32        `json:"temperature,omitempty"`
 	ThinkingConfig  *thinkingConfig `json:"thinkingConfig,omitempty"`
 	TopK            int32           `json:"topK,omitempty"`
+	Stop            []string        `json:"stopSequences,omitempty"`
 	Seed            *int64          `json:"seed,omitempty"`
 
 	ResponseMIMEType string          `json:"responseMimeType,omitempty"`

@@ -28,7 +28,9 @@ type request struct {
 	MaxTokens           int32    `json:"max_tokens,omitempty"`
 	Temperature         *float64 `json:"temperature,omitempty"`
 	ReasoningEffort     string   `json:"reasoning_effort,omitempty"`
+	Stop                []string `json:"stop,omitempty"`
 	Seed                *int64   `json:"seed,omitempty"`
+	RandomSeed          *int64   `json:"random_seed,omitempty"` // Mistral's name of it
 
 	ResponseFormat *responseFormat `json:"response_format,omitempty"`
 }
