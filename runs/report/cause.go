@@ -95,11 +95,14 @@ func causeTotals(rows []Row) []*causeTotal {
 }
 
 // detail returns what distinguishes causes of one kind: the type of a tool's error, and the
-// provider's reason for an empty answer.
+// provider's reason for an empty or refused answer, without what follows the reason's name.
 func detail(cause *busv1.Cause) string {
 	switch cause.GetKind() {
 	case busv1.CauseKind_CAUSE_KIND_TOOL_ERROR, busv1.CauseKind_CAUSE_KIND_EMPTY_ANSWER, busv1.CauseKind_CAUSE_KIND_MODEL_FAILURE:
 		return cause.GetDetail()
+	case busv1.CauseKind_CAUSE_KIND_REFUSED:
+		reason, _, _ := strings.Cut(cause.GetDetail(), ":")
+		return reason
 	default:
 		return ""
 	}

@@ -19,13 +19,16 @@ func TestWriteCauses(t *testing.T) {
 	rows := []Row{
 		causedRow("a", 0, finished, text, failed), causedRow("b", 0.5, finished, failed), causedRow("c", 1, finished),
 		causedRow("d", 1, finished, &busv1.Cause{Kind: busv1.CauseKind_CAUSE_KIND_TOOL_ERROR, Count: 1, Detail: "polars.exceptions.NoDataError\x1b[2J"}), causedRow("e", 0, lost, text),
+		causedRow("f", 0, finished, &busv1.Cause{Kind: busv1.CauseKind_CAUSE_KIND_REFUSED, Count: 1, Detail: "refusal: I can't."}),
+		causedRow("g", 0, finished, &busv1.Cause{Kind: busv1.CauseKind_CAUSE_KIND_REFUSED, Count: 1, Detail: "refusal: I won't."}),
 	}
 	want := `
  cause                                 rollouts  times  score with  without 
 ────────────────────────────────────────────────────────────────────────────
- tool error: ValueError                       2      4       0.250    1.000 
- call as text                                 1      3       0.000    0.833 
- tool error: polars.exceptions.NoDat…         1      1       1.000    0.500 
+ tool error: ValueError                       2      4       0.250    0.500 
+ refused: refusal                             2      2       0.000    0.625 
+ call as text                                 1      3       0.000    0.500 
+ tool error: polars.exceptions.NoDat…         1      1       1.000    0.300 
 3 texts look like calls: is the server's tool parser on?
 `
 	var out strings.Builder

@@ -33,6 +33,7 @@ var causeSentences = map[busv1.CauseKind]string{
 	busv1.CauseKind_CAUSE_KIND_MESSAGE_LIMIT:     "the conversation reached the limit of messages",
 	busv1.CauseKind_CAUSE_KIND_CONTEXT_OVERFLOW:  "the conversation did not fit into the model's context",
 	busv1.CauseKind_CAUSE_KIND_MODEL_FAILURE:     "the agent's model failed",
+	busv1.CauseKind_CAUSE_KIND_REFUSED:           "the model refused, or its provider's filter blocked it",
 	busv1.CauseKind_CAUSE_KIND_MINEFIELD:         "a minefield was triggered",
 }
 

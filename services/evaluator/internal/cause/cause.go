@@ -89,7 +89,7 @@ func (f *finder) message(m *worldv1.Message) {
 func (f *finder) remark(r assemble.Remark) {
 	kind := map[agentgwv1.RemarkKind]busv1.CauseKind{
 		agentgwv1.RemarkKind_REMARK_KIND_EMPTY: busv1.CauseKind_CAUSE_KIND_EMPTY_ANSWER, agentgwv1.RemarkKind_REMARK_KIND_CUT_OFF: busv1.CauseKind_CAUSE_KIND_CUT_OFF,
-		agentgwv1.RemarkKind_REMARK_KIND_CALL_AS_TEXT: busv1.CauseKind_CAUSE_KIND_CALL_AS_TEXT,
+		agentgwv1.RemarkKind_REMARK_KIND_REFUSED: busv1.CauseKind_CAUSE_KIND_REFUSED, agentgwv1.RemarkKind_REMARK_KIND_CALL_AS_TEXT: busv1.CauseKind_CAUSE_KIND_CALL_AS_TEXT,
 	}[r.Remark.GetKind()]
 	if kind != busv1.CauseKind_CAUSE_KIND_UNSPECIFIED {
 		f.add(kind, r.Index, r.Remark.GetDetail())

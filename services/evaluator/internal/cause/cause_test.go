@@ -81,6 +81,10 @@ func TestFind(t *testing.T) {
 				remark(agent, 3, agentgwv1.RemarkKind_REMARK_KIND_CALL_AS_TEXT, "f"), remark(agent, 5, agentgwv1.RemarkKind_REMARK_KIND_CALL_AS_TEXT, "g"),
 			}, nil, &busv1.Result{}, []*busv1.Cause{one(busv1.CauseKind_CAUSE_KIND_EMPTY_ANSWER, 1, "blocked"), {Kind: busv1.CauseKind_CAUSE_KIND_CALL_AS_TEXT, Count: 2, Index: 3, Detail: "f"}},
 		},
+		"refused": {
+			[]*worldv1.Message{call("a", "f")}, []assemble.Remark{remark(agent, 2, agentgwv1.RemarkKind_REMARK_KIND_REFUSED, "SAFETY")}, nil, &busv1.Result{},
+			[]*busv1.Cause{one(busv1.CauseKind_CAUSE_KIND_REFUSED, 2, "SAFETY")},
+		},
 		"minefield": {
 			[]*worldv1.Message{call("a", "f")}, nil, nil, &busv1.Result{Minefields: []*busv1.Match{{Index: 1, Similarity: 1}, {Index: 1}}},
 			[]*busv1.Cause{one(busv1.CauseKind_CAUSE_KIND_MINEFIELD, 1, "")},

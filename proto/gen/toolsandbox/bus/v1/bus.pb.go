@@ -132,6 +132,9 @@ const (
 	CauseKind_CAUSE_KIND_MODEL_FAILURE CauseKind = 12
 	// A minefield was triggered.
 	CauseKind_CAUSE_KIND_MINEFIELD CauseKind = 13
+	// The model refused to answer, or the provider's filter blocked the request, the answer or a part
+	// of it. The detail is the provider's reason.
+	CauseKind_CAUSE_KIND_REFUSED CauseKind = 14
 )
 
 // Enum value maps for CauseKind.
@@ -151,6 +154,7 @@ var (
 		11: "CAUSE_KIND_CONTEXT_OVERFLOW",
 		12: "CAUSE_KIND_MODEL_FAILURE",
 		13: "CAUSE_KIND_MINEFIELD",
+		14: "CAUSE_KIND_REFUSED",
 	}
 	CauseKind_value = map[string]int32{
 		"CAUSE_KIND_UNSPECIFIED":       0,
@@ -167,6 +171,7 @@ var (
 		"CAUSE_KIND_CONTEXT_OVERFLOW":  11,
 		"CAUSE_KIND_MODEL_FAILURE":     12,
 		"CAUSE_KIND_MINEFIELD":         13,
+		"CAUSE_KIND_REFUSED":           14,
 	}
 )
 
@@ -2070,7 +2075,7 @@ const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"\x14END_REASON_CANCELLED\x10\x03\x12\x1c\n" +
 	"\x18END_REASON_MODEL_FAILURE\x10\x04\x12\x1d\n" +
 	"\x19END_REASON_INFRASTRUCTURE\x10\x05\x12\x1c\n" +
-	"\x18END_REASON_REPEATED_TURN\x10\x06*\xa7\x03\n" +
+	"\x18END_REASON_REPEATED_TURN\x10\x06*\xbf\x03\n" +
 	"\tCauseKind\x12\x1a\n" +
 	"\x16CAUSE_KIND_UNSPECIFIED\x10\x00\x12\x1d\n" +
 	"\x19CAUSE_KIND_NO_TOOL_CALLED\x10\x01\x12\x1b\n" +
@@ -2086,7 +2091,8 @@ const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"\x12\x1f\n" +
 	"\x1bCAUSE_KIND_CONTEXT_OVERFLOW\x10\v\x12\x1c\n" +
 	"\x18CAUSE_KIND_MODEL_FAILURE\x10\f\x12\x18\n" +
-	"\x14CAUSE_KIND_MINEFIELD\x10\rB\xd3\x01\n" +
+	"\x14CAUSE_KIND_MINEFIELD\x10\r\x12\x16\n" +
+	"\x12CAUSE_KIND_REFUSED\x10\x0eB\xd3\x01\n" +
 	"\x16com.toolsandbox.bus.v1B\bBusProtoP\x01ZEgithub.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1;busv1\xa2\x02\x03TBX\xaa\x02\x12Toolsandbox.Bus.V1\xca\x02\x12Toolsandbox\\Bus\\V1\xe2\x02\x1eToolsandbox\\Bus\\V1\\GPBMetadata\xea\x02\x14Toolsandbox::Bus::V1b\x06proto3"
 
 var (
