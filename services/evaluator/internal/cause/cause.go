@@ -39,6 +39,8 @@ var flagKinds = map[string]busv1.CauseKind{
 type finder struct {
 	causes []*busv1.Cause
 	calls  map[string]*worldv1.ToolCall // of the agent without an answer, by id
+	// stored: the calls come from files, where a text instead of arguments is a JSON string.
+	stored bool
 }
 
 // Find returns the causes in a trajectory with its result and its user's flags, by the index at
@@ -60,7 +62,7 @@ func Find(t *assemble.Trajectory, result *busv1.Result) []*busv1.Cause {
 // Update returns the causes of a trajectory that is scored again: those that messages, flags and
 // score show, and the recorded ones that only remarks and the end show.
 func Update(t *assemble.Trajectory, result *busv1.Result, recorded []*busv1.Cause) []*busv1.Cause {
-	f := &finder{}
+	f := &finder{stored: true}
 	f.trajectory(t, result, int32(t.Len()))
 	for _, cause := range recorded {
 		if !shown(cause.GetKind()) {
@@ -135,7 +137,7 @@ func (f *finder) message(m *worldv1.Message) {
 		return
 	}
 	call := f.calls[result.GetId()]
-	if call != nil && call.ArgumentsText != nil {
+	if call != nil && (call.ArgumentsText != nil || f.stored && strings.HasPrefix(call.GetArgumentsJson(), `"`)) {
 		return // counted with the call
 	}
 	kind, text, _ := strings.Cut(result.GetException(), ":")

@@ -124,7 +124,9 @@ func TestUpdate(t *testing.T) {
 		{Role: agent, Kind: busv1.CauseKind_CAUSE_KIND_MINEFIELD, Count: 1, Index: 3}, {Role: user, Kind: busv1.CauseKind_CAUSE_KIND_LEAK, Count: 1, Index: 2},
 		{Role: user, Kind: busv1.CauseKind_CAUSE_KIND_REFUSED, Count: 2, Index: 2, Detail: "SAFETY"}, {Role: agent, Kind: busv1.CauseKind_CAUSE_KIND_MESSAGE_LIMIT, Count: 1, Index: 4},
 	}
-	messages := []*worldv1.Message{{Sender: user, Recipient: agent}, call("a", "fly"), raised("a", "ValueError: no")}
+	text := call("b", "f") // as files hold arguments that are no JSON
+	text.GetCall().ArgumentsJson = `"{"`
+	messages := []*worldv1.Message{{Sender: user, Recipient: agent}, call("a", "fly"), raised("a", "ValueError: no"), text, raised("b", "TypeError: x")}
 	for i, m := range messages {
 		m.Index = int32(i)
 	}
