@@ -155,11 +155,11 @@ func (s *scorer) result(ctx context.Context, trajectory *assemble.Trajectory) (*
 	result.End, result.LogDigest = trajectory.End, trajectory.Digest
 	result.MilestoneCount = int32(evaluation.Milestones.Len())
 	result.MessageCount = int32(trajectory.Len())
-	if !bus.IsUnscored(trajectory.End) && evaluation.Task == nil {
-		result.Causes = cause.Find(trajectory, result)
-	}
 	if isChecked(trajectory.Rollout.GetUser()) {
 		result.UserFlags = usercheck.Check(evaluation.User, trajectory.Messages, trajectory.Starting)
+	}
+	if !bus.IsUnscored(trajectory.End) && evaluation.Task == nil {
+		result.Causes = cause.Find(trajectory, result)
 	}
 	return result, nil
 }

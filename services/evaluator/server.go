@@ -10,6 +10,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/assemble"
+	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/cause"
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/translate"
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/usercheck"
 )
@@ -64,9 +65,11 @@ func (s *server) ScoreTrajectory(_ context.Context, req *evaluatorv1.ScoreTrajec
 		return nil, statusOf(err)
 	}
 	result := translate.Result(scored, len(req.GetMessages()))
-	if req.CheckUserFrom != nil {
-		result.UserFlags = usercheck.Check(compiled.User, req.GetMessages(), int(req.GetCheckUserFrom()))
+	if req.GetCheckUser() {
+		result.UserFlags = usercheck.Check(compiled.User, req.GetMessages(), int(req.GetStarting()))
 	}
+	trajectory := &assemble.Trajectory{Messages: req.GetMessages(), Starting: int(req.GetStarting())}
+	result.Causes = cause.Update(trajectory, result, req.GetCauses())
 	return &evaluatorv1.ScoreTrajectoryResponse{Result: result}, nil
 }
 

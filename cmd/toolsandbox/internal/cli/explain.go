@@ -74,9 +74,8 @@ func (o *explainOptions) run(ctx context.Context, dir, name string, stdout, stde
 	if err != nil {
 		return withAdvice(dir, err)
 	}
-	explained := &explain.Report{Name: entry.Name, Evaluation: scenario.GetEvaluation(), Messages: trajectory.Messages}
-	if run := o.scorer.reader.Run(); run != nil {
-		explained.Causes = run.Causes(entry.Name)
+	explained := &explain.Report{
+		Name: entry.Name, Evaluation: scenario.GetEvaluation(), Messages: trajectory.Messages, Causes: o.scorer.reader.Run().Causes()[entry.Name],
 	}
 	if recorded, scored := entry.Similarity.Number(); scored {
 		explained.Recorded = &recorded
