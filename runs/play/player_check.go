@@ -47,6 +47,11 @@ func (o *Options) checkPlayers(ctx context.Context, orchestrator grpc.ClientConn
 		return nil
 	}
 	a := &playerCheck{client: agentgwv1.NewPlayerCheckServiceClient(orchestrator), wait: o.wait, stderr: stderr}
+	return a.await(ctx, playersOf(spec))
+}
+
+// playersOf returns the players of a sweep.
+func playersOf(spec sweep.Spec) []flaggedPlayer {
 	var all []flaggedPlayer
 	for _, p := range spec.Agents {
 		all = append(all, flaggedPlayer{"--agent", p})
@@ -54,7 +59,7 @@ func (o *Options) checkPlayers(ctx context.Context, orchestrator grpc.ClientConn
 	for _, p := range spec.Users {
 		all = append(all, flaggedPlayer{"--user", p})
 	}
-	return a.await(ctx, all)
+	return all
 }
 
 // await checks players until all of them are reachable. It fails after the maximum wait.

@@ -28,8 +28,10 @@ type Run struct {
 	Program Program `json:"program"`
 	Agent   Player  `json:"agent"`
 	User    Player  `json:"user"`
-	Trials  int     `json:"trials"`
-	Seed    int64   `json:"seed"`
+	// Probes are what the servers of models did before the first rollout. Null if none was probed.
+	Probes []Probe `json:"probes"`
+	Trials int     `json:"trials"`
+	Seed   int64   `json:"seed"`
 	// Packs are the sources of the scenarios, null in a replay. Catalogue is the played part of them.
 	Packs     []Pack    `json:"packs"`
 	Catalogue Catalogue `json:"catalogue"`
