@@ -16,7 +16,6 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/toolsandbox/toolsandbox/internal/flagrule"
 	"github.com/toolsandbox/toolsandbox/internal/process"
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
@@ -37,7 +36,6 @@ type probeOptions struct{ on, allowNoTools bool }
 func (o *probeOptions) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.on, "probe", true, "ask the servers of models, before the first rollout, what they do with tools and settings; not with --compat, --replay and --resume")
 	o.registerAllow(flags)
-	flagrule.Needs(flags, "probe", "allow-no-tools")
 }
 
 func (o *probeOptions) registerAllow(flags *pflag.FlagSet) {

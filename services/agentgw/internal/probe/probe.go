@@ -102,8 +102,9 @@ type reply struct {
 // encode returns the request of a question.
 func (t Target) encode(q question) (*provider.Request, error) {
 	model := proto.CloneOf(t.Model)
-	if limit := model.GetMaxTokens(); limit == 0 || limit > maxTokens {
-		model.MaxTokens = maxTokens
+	most := maxTokens + model.GetThinkingBudget() // some providers count thinking as part of the answer
+	if limit := model.GetMaxTokens(); limit == 0 || limit > most {
+		model.MaxTokens = most
 	}
 	if q.temperature != nil {
 		model.Temperature = q.temperature
