@@ -87,8 +87,8 @@ func TestRemotePlayerCheck(t *testing.T) {
 	serving.Wait()
 }
 
-// TestRemoteProbe probes a model through remote services, before a run and alone. The remote gateway
-// reaches the server. No message of the run is one of the probe.
+// TestRemoteProbe probes a model through remote services, before a run and alone. The remote
+// gateway reaches the server. No message of the run is one of the probe.
 func TestRemoteProbe(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", serviceKey)
 	services, server, out := start(t), startChatServer(t), filepath.Join(t.TempDir(), "out")

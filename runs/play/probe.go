@@ -170,8 +170,8 @@ func (o *ProbeOptions) RegisterFlags(flags *pflag.FlagSet) {
 	o.installation.AgentGateway.RegisterTemplateFlags(flags)
 }
 
-// Run probes the models that the flags name. It fails if one of them answered nothing, or never sees
-// its tools.
+// Run probes the models that the flags name. It fails if one of them answered nothing, or never
+// sees its tools.
 func (o *ProbeOptions) Run(ctx context.Context, stdout, stderr io.Writer) error {
 	players, err := o.players()
 	if err != nil {

@@ -81,8 +81,8 @@ func (t Target) describe(ctx context.Context) (said description) {
 	return said
 }
 
-// loadedContext returns the context with which Ollama has loaded the model, 0 if the server does not
-// say. It loads a model at its first request.
+// loadedContext returns the context with which Ollama has loaded the model, 0 if the server does
+// not say. It loads a model at its first request.
 func (t Target) loadedContext(ctx context.Context) int64 {
 	var list struct {
 		Models []struct {
