@@ -27,9 +27,11 @@ import (
 const (
 	// Timeout bounds a probe.
 	Timeout = 10 * time.Second
-	// maxRequests bounds the requests to the model, maxTokens the tokens of each answer.
+	// maxRequests bounds the requests to the model, maxTokens the tokens of each answer, and fewTokens
+	// those of an answer whose text does not matter. Providers take no smaller limit.
 	maxRequests = 4
-	maxTokens   = 128
+	maxTokens   = 64
+	fewTokens   = 16
 	// seed and otherSeed are the seeds of requests. hot makes the same request vary by the seed alone,
 	// cold does not.
 	seed, otherSeed int64 = 20_011, 41
@@ -102,16 +104,16 @@ type reply struct {
 // encode returns the request of a question.
 func (t Target) encode(q question) (*provider.Request, error) {
 	model := proto.CloneOf(t.Model)
-	most := maxTokens + model.GetThinkingBudget() // some providers count thinking as part of the answer
+	most, text := int32(maxTokens), prompt
+	if q.long { // first, so that no cached beginning hides it
+		most, text = fewTokens, strings.Repeat(filler, fillers)+prompt
+	}
+	most += model.GetThinkingBudget() // some providers count thinking as part of the answer
 	if limit := model.GetMaxTokens(); limit == 0 || limit > most {
 		model.MaxTokens = most
 	}
 	if q.temperature != nil {
 		model.Temperature = q.temperature
-	}
-	text := prompt
-	if q.long { // first, so that no cached beginning hides it
-		text = strings.Repeat(filler, fillers) + prompt
 	}
 	query := &provider.Query{
 		Model: model, Official: t.Endpoint.Official, Seed: q.seed,
