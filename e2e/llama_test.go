@@ -55,17 +55,24 @@ func slowRun(address string, args ...string) []string {
 }
 
 // probeOf returns the probe of a run. A machine that is too slow for it leaves words unknown.
-func probeOf(t *testing.T, out string, roles ...string) results.Probe {
+func probeOf(t *testing.T, out string) *results.Probe {
 	t.Helper()
 	run, err := results.ReadRun(out)
-	if err != nil || len(run.Probes) != 1 || !slices.Equal(run.Probes[0].Roles, roles) || *run.Probes[0].Slots != 2 || *run.Probes[0].ContextTokens != 4096 {
-		t.Fatalf("got %+v and %v, want one probe of a server with two slots of 4096 tokens", run, err)
+	if err != nil || run.Probe == nil {
+		t.Fatalf("got %+v and %v, want a probe", run, err)
 	}
-	return run.Probes[0]
+	p := run.Probe.Agent
+	if p == nil {
+		p = run.Probe.User
+	}
+	if *p.Slots != 2 || *p.ContextTokens != 4096 {
+		t.Errorf("got %+v, want two slots of 4096 tokens", p)
+	}
+	return p
 }
 
 // wantWord fails the test if a probe knows another word, or none although all was answered.
-func wantWord(t *testing.T, p results.Probe, name, got, want string) {
+func wantWord(t *testing.T, p *results.Probe, name, got, want string) {
 	t.Helper()
 	if got != want && (got != results.Unknown || p.Problem == "") {
 		t.Errorf("%s: got %s, want %s: %+v", name, got, want, p)
@@ -163,7 +170,7 @@ func checkCauses(t *testing.T, out string) (total map[string]int) {
 func TestLlamaAgent(t *testing.T) {
 	address, out := startLlama(t, template), filepath.Join(t.TempDir(), "out")
 	toolsandbox(t, slowRun(address, "--agent", "openai:m", "--max-tokens", "48", "--out", out, "turn_off_wifi")...)
-	p := probeOf(t, out, "agent")
+	p := probeOf(t, out)
 	wantWord(t, p, "tools", p.Tools, "reach")
 	wantWord(t, p, "calls", p.Calls, "call")
 	if p.Seed == "ignored" || p.Temperature == "ignored" {
@@ -176,10 +183,10 @@ func TestLlamaAgent(t *testing.T) {
 // TestLlamaUser plays a small model as the user, and as both.
 func TestLlamaUser(t *testing.T) {
 	address := startLlama(t, template)
-	for agent, roles := range map[string][]string{"oracle": {"user"}, "openai:m": {"agent", "user"}} {
+	for _, agent := range []string{"oracle", "openai:m"} {
 		out := filepath.Join(t.TempDir(), "out")
 		toolsandbox(t, slowRun(address, "--agent", agent, "--user", "openai:m", "--user-max-tokens", "48", "--repeat-limit", "3", "--out", out, "turn_off_wifi")...)
-		p := probeOf(t, out, roles...)
+		p := probeOf(t, out)
 		wantWord(t, p, "tools", p.Tools, "reach")
 		if got := readSummary(t, out); got.infrastructure() != 0 || exchanges(t, out) == 0 {
 			t.Errorf("%s: got %+v, want a score and exchanges", agent, got)
@@ -231,7 +238,7 @@ func TestLlamaFaults(t *testing.T) {
 		address, out := startLlama(t, test.args...), filepath.Join(t.TempDir(), "out")
 		args := slowRun(address, "--agent", "openai:m", "--max-tokens", "48", "--trials", "3", "--out", out, "turn_off_wifi", "is_cellular_on")
 		code, stderr := attempt(t, append(args, "--allow-no-tools")...)
-		p := probeOf(t, out, "agent")
+		p := probeOf(t, out)
 		if test.args == nil {
 			wantWord(t, p, "tools", p.Tools, "dropped")
 		} else {
@@ -250,7 +257,7 @@ func TestLlamaEuroEval(t *testing.T) {
 	address, out := startLlama(t), filepath.Join(t.TempDir(), "out")
 	toolsandbox(t, slowRun(address, "--agent", "openai:m", "--max-tokens", "64", "--pack", filepath.Join("..", "packs", "euroeval"), "--builtin=false", "--iterations", "3", "--out", out, "irrelevance_en_1")...)
 	run, err := results.ReadRun(out)
-	if err != nil || run.Probes != nil || run.Totals.Scored != 1 {
+	if err != nil || run.Probe != nil || run.Totals.Scored != 1 {
 		t.Errorf("got %+v and %v, want a score and no probe", run, err)
 	}
 	if _, err := os.Stat(filepath.Join(out, results.EuroEvalFile)); err != nil {

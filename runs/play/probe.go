@@ -42,9 +42,9 @@ func (o *probeOptions) registerAllow(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.allowNoTools, "allow-no-tools", false, "play with a model that its server never shows the tools")
 }
 
-// probedModel is a model with the players that it plays and their roles.
+// probedModel is a model with its players, by flag.
 type probedModel struct {
-	names, roles []string
+	names, flags []string
 	player       *agentgwv1.Player
 }
 
@@ -65,20 +65,20 @@ func modelsOf(players []flaggedPlayer) []*probedModel {
 		}
 		m := models[at]
 		m.names = append(m.names, p.flag+" "+p.player.GetName())
-		m.roles = append(m.roles, strings.TrimPrefix(p.flag, "--"))
+		m.flags = append(m.flags, p.flag)
 	}
 	return models
 }
 
 // probe asks the server of the model. What goes wrong is a problem in the result, except the end of
 // ctx.
-func (m *probedModel) probe(ctx context.Context, client agentgwv1.PlayerCheckServiceClient, secrets []string) (results.Probe, error) {
+func (m *probedModel) probe(ctx context.Context, client agentgwv1.PlayerCheckServiceClient, secrets []string) (*results.Probe, error) {
 	limited, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	found, err := client.ProbePlayer(limited, &agentgwv1.ProbePlayerRequest{Player: m.player})
 	switch {
 	case ctx.Err() != nil:
-		return results.Probe{}, ctx.Err()
+		return nil, ctx.Err()
 	case err != nil:
 		found = &agentgwv1.ProbePlayerResponse{Problem: status.Convert(err).Message()}
 	default:
@@ -87,16 +87,16 @@ func (m *probedModel) probe(ctx context.Context, client agentgwv1.PlayerCheckSer
 	for _, text := range []*string{&found.Problem, &found.ToolsReason, &found.CallsReason} {
 		*text = Redact(*text, secrets)
 	}
-	return results.NewProbe(m.roles, found), nil
+	return results.NewProbe(found), nil
 }
 
 // probeModels probes the models among players and prints what it finds. The error names models that
 // never see their tools, unless that is allowed.
-func (o *probeOptions) probeModels(ctx context.Context, services grpc.ClientConnInterface, players []flaggedPlayer, w, stderr io.Writer) ([]results.Probe, error) {
+func (o *probeOptions) probeModels(ctx context.Context, services grpc.ClientConnInterface, players []flaggedPlayer, w, stderr io.Writer) (*results.Probes, error) {
 	client, secrets := agentgwv1.NewPlayerCheckServiceClient(services), Secrets(os.Environ())
 	models := modelsOf(players)
 	type outcome struct {
-		probe results.Probe
+		probe *results.Probe
 		err   error
 	}
 	outcomes := make([]chan outcome, len(models))
@@ -107,7 +107,7 @@ func (o *probeOptions) probeModels(ctx context.Context, services grpc.ClientConn
 			outcomes[i] <- outcome{probe, err}
 		}()
 	}
-	var probes []results.Probe
+	probes := &results.Probes{}
 	var errs []error
 	for i, m := range models {
 		found := <-outcomes[i]
@@ -115,14 +115,19 @@ func (o *probeOptions) probeModels(ctx context.Context, services grpc.ClientConn
 			errs = append(errs, found.err)
 			continue
 		}
-		probes = append(probes, found.probe)
+		if slices.Contains(m.flags, "--agent") {
+			probes.Agent = found.probe
+		}
+		if slices.Contains(m.flags, "--user") {
+			probes.User = found.probe
+		}
 		errs = append(errs, report.WriteProbe(w, strings.Join(m.names, ", "), found.probe), o.judge(m, found.probe, stderr))
 	}
 	return probes, errors.Join(errs...)
 }
 
 // judge returns an error if tools never reach a model, and warns of calls that come back as text.
-func (o *probeOptions) judge(m *probedModel, p results.Probe, stderr io.Writer) error {
+func (o *probeOptions) judge(m *probedModel, p *results.Probe, stderr io.Writer) error {
 	name := strings.Join(m.names, ", ")
 	const prompted = "or play the model in a prompted form, such as hermes:MODEL, or plain:MODEL as the user"
 	if p.Tools == "dropped" || p.Tools == "refused" {
@@ -139,7 +144,7 @@ func (o *probeOptions) judge(m *probedModel, p results.Probe, stderr io.Writer) 
 }
 
 // probePlayers probes the models of a sweep, unless its form asks for none.
-func (o *Options) probePlayers(ctx context.Context, services grpc.ClientConnInterface, spec sweep.Spec, stderr io.Writer) ([]results.Probe, error) {
+func (o *Options) probePlayers(ctx context.Context, services grpc.ClientConnInterface, spec sweep.Spec, stderr io.Writer) (*results.Probes, error) {
 	if !o.probe.on || o.compat || !asksModels(spec) || !slices.ContainsFunc(spec.Scenarios, isConversation) {
 		return nil, nil
 	}
@@ -188,16 +193,19 @@ func (o *ProbeOptions) Run(ctx context.Context, stdout, stderr io.Writer) error 
 			text = io.Discard
 		}
 		probes, err := o.probe.probeModels(ctx, services, players, text, stderr)
-		if o.asJSON && probes != nil {
+		if o.asJSON {
 			err = errors.Join(report.JSON(stdout, probes), err)
 		}
-		for _, p := range probes {
-			if p.Problem != "" && p.Tools == results.Unknown && p.Calls == results.Unknown {
-				err = errors.Join(err, fmt.Errorf("the model of the %s answered nothing", strings.Join(p.Roles, " and the ")))
-			}
+		if silent(probes.Agent) || silent(probes.User) {
+			err = errors.Join(err, errors.New("a model answered nothing"))
 		}
 		return err
 	})
+}
+
+// silent reports whether a probed model has answered nothing.
+func silent(p *results.Probe) bool {
+	return p != nil && p.Problem != "" && p.Tools == results.Unknown && p.Calls == results.Unknown
 }
 
 // players returns the named players, which are models.

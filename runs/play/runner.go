@@ -344,7 +344,7 @@ func (o *Options) play(ctx context.Context, running *standalone.Installation, sp
 		}
 	}
 	if !o.resume {
-		if collector.record.Probes, err = o.probePlayers(ctx, connections.Conn(rpc.Orchestrator), spec, stderr); err != nil {
+		if collector.record.Probe, err = o.probePlayers(ctx, connections.Conn(rpc.Orchestrator), spec, stderr); err != nil {
 			return standalone.Cause(ctx, err)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // WriteProbe prints what a probe of the players' model showed, a line each.
-func WriteProbe(w io.Writer, players string, p results.Probe) error {
+func WriteProbe(w io.Writer, players string, p *results.Probe) error {
 	problem := output.Line(p.Problem)
 	if problem != "" && p.Tools == results.Unknown && p.Calls == results.Unknown && p.Slots == nil && p.ContextTokens == nil {
 		_, err := fmt.Fprintf(w, "%s could not be probed: %s\n", players, problem)

@@ -54,7 +54,7 @@ func TestWriteProbe(t *testing.T) {
 		},
 	} {
 		var out strings.Builder
-		if err := WriteProbe(&out, "--agent openai:m", results.NewProbe([]string{"agent"}, test.found)); err != nil {
+		if err := WriteProbe(&out, "--agent openai:m", results.NewProbe(test.found)); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(test.want, out.String()); diff != "" {

@@ -6,11 +6,16 @@ import (
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
 
+// Probes are the probes of the models by role. One that plays both has one probe under both. A role
+// without a model is nil.
+type Probes struct {
+	Agent *Probe `json:"agent,omitempty"`
+	User  *Probe `json:"user,omitempty"`
+}
+
 // Probe is what the server of a model did with tools and settings before the first rollout. Null
 // numbers and the word unknown are what its answers did not show.
 type Probe struct {
-	// Roles are the roles that the model plays: agent, user or both.
-	Roles []string `json:"roles"`
 	// Tools is reach, dropped, refused or prompted.
 	Tools       string `json:"tools"`
 	ToolsReason string `json:"tools_reason,omitempty"`
@@ -36,9 +41,8 @@ type Probe struct {
 const Unknown = "unknown"
 
 // NewProbe returns the record of a probe.
-func NewProbe(roles []string, found *agentgwv1.ProbePlayerResponse) Probe {
-	return Probe{
-		Roles: roles,
+func NewProbe(found *agentgwv1.ProbePlayerResponse) *Probe {
+	return &Probe{
 		Tools: word("TOOLS_", found.GetTools().String()), ToolsReason: found.GetToolsReason(),
 		Calls: word("CALLS_", found.GetCalls().String()), CallsReason: found.GetCallsReason(),
 		Slots: positive(found.GetSlots()), ContextTokens: positive(found.GetContextTokens()), TokensPerSecond: positive(found.GetTokensPerSecond()),

@@ -80,8 +80,8 @@ func TestProbeDropped(t *testing.T) {
 	if code, stdout, stderr := command(append(args, "--allow-no-tools")...); code != 0 || !strings.Contains(stderr, want) || server.turns.Load() == 0 {
 		t.Errorf("allowed: got code %d after %d turns and\n%s%s\nwant 0 after some, and a warning", code, server.turns.Load(), stdout, stderr)
 	}
-	if probes := readRunFile(t, out).Probes; len(probes) != 1 || probes[0].Tools != "dropped" || !strings.Contains(probes[0].ToolsReason, "prompt tokens") {
-		t.Errorf("%s: got %+v, want dropped tools with a reason", results.RunFile, probes)
+	if p := readRunFile(t, out).Probe; p.User != nil || p.Agent.Tools != "dropped" || !strings.Contains(p.Agent.ToolsReason, "prompt tokens") {
+		t.Errorf("%s: got %+v, want dropped tools with a reason", results.RunFile, p.Agent)
 	}
 	code, stdout, stderr := command("probe", "--agent", "openai:m", "--base-url", server.URL+"/v1")
 	if code != 1 || !strings.Contains(stdout, "tools reach the model  no: ") || !strings.Contains(stderr, want) {
@@ -99,16 +99,19 @@ func TestProbeCallsAsText(t *testing.T) {
 		!strings.Contains(stdout, "3 texts look like calls: is the server's tool parser on?\n") {
 		t.Errorf("got code %d and\n%s%s\nwant one probe, a warning and a count", code, stdout, stderr)
 	}
+	if p := readRunFile(t, out).Probe; p.Agent == nil || !cmp.Equal(p.Agent, p.User) {
+		t.Errorf("%s: got %+v, want one probe of both", results.RunFile, p)
+	}
 	code, stdout, _ = command("probe", "--user", "openai:m", "--user-base-url", server.URL+"/v1", "--json")
-	var probes []results.Probe
-	if err := json.Unmarshal([]byte(stdout), &probes); code != 0 || err != nil {
+	var got results.Probes
+	if err := json.Unmarshal([]byte(stdout), &got); code != 0 || err != nil || got.User == nil {
 		t.Fatalf("probe --json: got code %d, %v and %s", code, err, stdout)
 	}
-	want := []results.Probe{{
-		Roles: []string{"user"}, Tools: "reach", ToolsReason: "the model wrote the name of one", Calls: "text", CallsReason: probes[0].CallsReason,
-		Seed: results.Unknown, Temperature: results.Unknown, Requests: 4, InputTokens: probes[0].InputTokens, OutputTokens: 12,
+	want := results.Probes{User: &results.Probe{
+		Tools: "reach", ToolsReason: "the model wrote the name of one", Calls: "text", CallsReason: got.User.CallsReason,
+		Seed: results.Unknown, Temperature: results.Unknown, Requests: 4, InputTokens: got.User.InputTokens, OutputTokens: 12,
 	}}
-	if diff := cmp.Diff(want, probes); diff != "" {
+	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("probe --json (-want +got):\n%s", diff)
 	}
 }
@@ -127,8 +130,8 @@ func TestNoProbe(t *testing.T) {
 	if n := server.probes.Load(); n != 0 {
 		t.Errorf("got %d requests of probes, want none", n)
 	}
-	if probes := readRunFile(t, out).Probes; probes != nil {
-		t.Errorf("%s: got %+v, want no probes", results.RunFile, probes)
+	if probe := readRunFile(t, out).Probe; probe != nil {
+		t.Errorf("%s: got %+v, want no probe", results.RunFile, probe)
 	}
 }
 
@@ -146,7 +149,7 @@ func TestProbeFailing(t *testing.T) {
 				t.Errorf("run: got code %d and\n%s\nwant 1, %q and a rollout without a score", code, stderr, want)
 			}
 			code, stdout, stderr := command("probe", "--agent", "openai:m", "--base-url", server.URL+"/v1")
-			if code != 1 || !strings.HasPrefix(stdout, want) || stderr != "toolsandbox: the model of the agent answered nothing\n" {
+			if code != 1 || !strings.HasPrefix(stdout, want) || stderr != "toolsandbox: a model answered nothing\n" {
 				t.Errorf("probe: got code %d and\n%s%s\nwant 1 and %q", code, stdout, stderr, want)
 			}
 		})
