@@ -21,8 +21,8 @@ import (
 // template is a chat template with tools for the model of these tests.
 var template = filepath.Join("testdata", "llama", "tools.jinja")
 
-// startLlama starts llama.cpp's server with a small model and returns its address. `make test-model`
-// installs both.
+// startLlama starts llama.cpp's server with a small model and returns its address. `make
+// test-model` installs both.
 func startLlama(t *testing.T, args ...string) (address string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), filepath.Join("..", ".bin", "llama", "bin", "python"), append([]string{filepath.Join("testdata", "llama", "serve.py")}, args...)...)
