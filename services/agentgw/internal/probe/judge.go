@@ -69,7 +69,8 @@ func shown(text string) string {
 }
 
 // judgeCounts judges by the tokens of equal prompts with and without a tool whether tools reach the
-// model. Equal counts show that they do not if the server counts a longer prompt as longer.
+// model. Equal counts show that they do not if the server counts a longer prompt as longer, and if
+// no call came back: some servers count messages only.
 func (p *prober) judgeCounts(ctx context.Context, base question, tool, plain *reply) {
 	if plain == nil {
 		return
@@ -81,7 +82,7 @@ func (p *prober) judgeCounts(ctx context.Context, base question, tool, plain *re
 	case with >= without+minTool:
 		p.found.Tools = agentgwv1.ProbePlayerResponse_TOOLS_REACH
 		p.found.ToolsReason = fmt.Sprintf("%d prompt tokens with a tool, %d without", with, without)
-	case with != without:
+	case with != without || p.found.GetCalls() != agentgwv1.ProbePlayerResponse_CALLS_UNSPECIFIED:
 		p.found.ToolsReason = fmt.Sprintf("%d prompt tokens with a tool, %d without", with, without)
 	default:
 		base.long = true

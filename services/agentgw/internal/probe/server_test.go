@@ -23,6 +23,8 @@ const toolName = "jot_down_words"
 type server struct {
 	dropsTools, writesCalls, callsOther bool
 	ignoresSeed                         bool
+	// countsMessages: the tokens of tools do not count.
+	countsMessages bool
 	// refuses is a field of requests that it refuses, with status.
 	refuses string
 	status  int
@@ -91,7 +93,7 @@ func (s *server) reply(w http.ResponseWriter, path string, body []byte) {
 	}
 	words := fmt.Sprintf("%x %x", source.Uint64(), source.Uint64())
 	counted := len(body)
-	if s.dropsTools && request.Tools != nil {
+	if (s.dropsTools || s.countsMessages) && request.Tools != nil {
 		counted -= len(`,"tools":`) + len(request.Tools)
 	}
 	tokens := counted / 4
