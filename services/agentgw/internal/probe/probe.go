@@ -196,9 +196,9 @@ func plausibleSpeed(speed float64) bool { return speed > 0 && speed < 1e6 }
 func (p *prober) converse(ctx context.Context) {
 	base := question{tools: true, seed: new(seed), temperature: new(hot)}
 	p.omitUnsent(&base)
-	first := p.ask(ctx, base)
-	refused := p.found.GetProblem()
+	first, problem := p.ask(ctx, base), ""
 	for first == nil && p.omitRefused(&base) {
+		problem = p.found.GetProblem() // the last one is about tools, if the server refuses them
 		first = p.ask(ctx, base)
 	}
 	if first == nil {
@@ -206,7 +206,7 @@ func (p *prober) converse(ctx context.Context) {
 		return
 	}
 	if !base.tools {
-		p.found.Tools, p.found.ToolsReason = agentgwv1.ProbePlayerResponse_TOOLS_REFUSED, refused
+		p.found.Tools, p.found.ToolsReason = agentgwv1.ProbePlayerResponse_TOOLS_REFUSED, problem
 	} else {
 		p.judgeCall(first)
 	}

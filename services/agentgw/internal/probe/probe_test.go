@@ -96,6 +96,26 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
+// TestRefusals probes a server that refuses several things, one at a time.
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	sound := &server{}
+	s := &server{answer: func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		for _, field := range []string{"seed", "tools"} {
+			if strings.Contains(string(body), `"`+field+`"`) {
+				http.Error(w, "no "+field, http.StatusBadRequest)
+				return
+			}
+		}
+		sound.reply(w, r.URL.Path, body)
+	}}
+	found := probed(t.Context(), t, "openai", s.start(t))
+	if diff := cmp.Diff(verdicts{"refused", "", "refused", ""}, verdictsOf(found)); diff != "" || !strings.HasPrefix(found.GetToolsReason(), "HTTP 400: no tools") {
+		t.Errorf("verdicts (-want +got):\n%s\n%v", diff, found)
+	}
+}
+
 // TestFormats probes a server in each wire format.
 func TestFormats(t *testing.T) {
 	t.Parallel()

@@ -1,6 +1,7 @@
 package probe_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -47,6 +48,7 @@ func (s *server) start(t *testing.T) string {
 		switch {
 		case r.Method == http.MethodPost && s.answer != nil:
 			s.asked.Add(1)
+			r.Body = io.NopCloser(bytes.NewReader(body))
 			s.answer(w, r)
 		case r.Method == http.MethodPost:
 			s.asked.Add(1)
