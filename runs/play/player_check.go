@@ -43,13 +43,20 @@ type playerCheck struct {
 }
 
 // checkPlayers returns when all players of the sweep are usable. The error names what is missing. It
-// warns of models without a price.
-// For a replay it checks none.
+// warns of models without a price. For a replay it checks none.
 func (o *Options) checkPlayers(ctx context.Context, orchestrator grpc.ClientConnInterface, spec sweep.Spec, stderr io.Writer) error {
 	if spec.Recording != nil {
 		return nil
 	}
 	a := &playerCheck{client: agentgwv1.NewPlayerCheckServiceClient(orchestrator), wait: o.wait, stderr: stderr}
+	if err := a.await(ctx, playersOf(spec)); err != nil {
+		return err
+	}
+	return o.spend.checkPrices(a.unpriced, stderr)
+}
+
+// playersOf returns the players of a sweep.
+func playersOf(spec sweep.Spec) []flaggedPlayer {
 	var all []flaggedPlayer
 	for _, p := range spec.Agents {
 		all = append(all, flaggedPlayer{"--agent", p})
@@ -57,10 +64,7 @@ func (o *Options) checkPlayers(ctx context.Context, orchestrator grpc.ClientConn
 	for _, p := range spec.Users {
 		all = append(all, flaggedPlayer{"--user", p})
 	}
-	if err := a.await(ctx, all); err != nil {
-		return err
-	}
-	return o.spend.checkPrices(a.unpriced, stderr)
+	return all
 }
 
 // await checks players until all of them are reachable. It fails after the maximum wait.

@@ -53,6 +53,7 @@ type Options struct {
 	models       modelOptions
 	euroeval     euroeval.Settings
 	spend        spendOptions
+	probe        probeOptions
 	agent, user  string
 	out, dataDir string
 	sweepID      string
@@ -89,6 +90,7 @@ func (o *Options) RegisterFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.user, "user", "scripted", "who plays the `user`: see toolsandbox agents")
 	o.models.register(flags)
 	o.spend.register(flags)
+	o.probe.register(flags)
 	o.scenarios.RegisterFlags(flags)
 	flags.StringVarP(&o.out, "out", "o", "", "`directory` for the results (default: a new one below data)")
 	flags.StringVar(&o.dataDir, "data-dir", "", "`directory` for the services' data (default: .toolsandbox below --out)")
@@ -343,6 +345,11 @@ func (o *Options) play(ctx context.Context, running *standalone.Installation, sp
 	}
 	if !played {
 		if err := o.checkPlayers(ctx, connections.Conn(rpc.Orchestrator), spec, stderr); err != nil {
+			return standalone.Cause(ctx, err)
+		}
+	}
+	if !o.resume {
+		if collector.record.Probe, err = o.probePlayers(ctx, connections.Conn(rpc.Orchestrator), spec, stderr); err != nil {
 			return standalone.Cause(ctx, err)
 		}
 	}

@@ -23,8 +23,10 @@ type Run struct {
 	Program Program `json:"program"`
 	Agent   Player  `json:"agent"`
 	User    Player  `json:"user"`
-	Trials  int     `json:"trials"`
-	Seed    int64   `json:"seed"`
+	// Probe is what the servers of models did before the first rollout, null if none was probed.
+	Probe  *Probes `json:"probe"`
+	Trials int     `json:"trials"`
+	Seed   int64   `json:"seed"`
 	// Packs are the sources of the scenarios, null in a replay. Catalogue is the played part of them.
 	Packs     []Pack    `json:"packs"`
 	Catalogue Catalogue `json:"catalogue"`

@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"time"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/model"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/plugin"
 
@@ -46,6 +49,15 @@ func (c checker) CheckPlayer(ctx context.Context, req *agentgwv1.CheckPlayerRequ
 		return nil, statusError(err)
 	}
 	return &agentgwv1.CheckPlayerResponse{State: agentgwv1.CheckPlayerResponse_STATE_READY, PriceUnknown: unknown}, nil
+}
+
+// ProbePlayer implements PlayerCheckService.
+func (c checker) ProbePlayer(ctx context.Context, req *agentgwv1.ProbePlayerRequest) (*agentgwv1.ProbePlayerResponse, error) {
+	model := req.GetPlayer().GetModel()
+	if model == nil {
+		return nil, status.Errorf(codes.InvalidArgument, "%s is no model", req.GetPlayer().GetName())
+	}
+	return c.server.models.Probe(ctx, model), nil
 }
 
 // errNotAttached: no agent has attached itself under the name yet.

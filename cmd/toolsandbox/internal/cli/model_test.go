@@ -25,6 +25,10 @@ import (
 func chatHandler(t *testing.T) http.HandlerFunc {
 	t.Helper()
 	return func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet { // the probe asks what the server says about itself
+			http.NotFound(w, r)
+			return
+		}
 		var request struct {
 			Messages []struct{ Role string }
 			Tools    []struct{ Function struct{ Name string } }

@@ -59,7 +59,8 @@ type Request struct {
 	// Path follows the base URL. It starts with a slash and may end with a query.
 	Path   string
 	Header http.Header
-	Body   []byte
+	// Body is sent with POST. Nil sends a GET.
+	Body []byte
 }
 
 // Raised is an exception that the original raises about an answer as a whole.

@@ -39,6 +39,8 @@ type Spec struct {
 	Codec Codec
 	// Compat is the wire format as the original decodes it, nil if there is no difference.
 	Compat Codec
+	// Prompted: the codec writes the tools into the prompt.
+	Prompted bool
 	// ReplaysNative: requests carry the provider's earlier turns in their native form.
 	ReplaysNative bool
 }
