@@ -198,6 +198,11 @@ func hourAndMinutes(list []Token) (m Mention, n int) {
 		}
 	}
 	digits := strconv.Itoa(value)
+	if n+1 < len(list) && list[n].Word == "point" {
+		if decimals, more := digitWords(list[n+1:]); more > 0 {
+			return Mention{Digits: digits + "." + decimals, Value: value}, n + 1 + more
+		}
+	}
 	if rest := list[n:]; len(rest) > 2 && rest[0].Word == "and" && rest[1].Word == "a" && rest[2].Word == "half" {
 		if scale, ok := Scale(list[n-1].Word); ok {
 			value += scale / 2
@@ -206,6 +211,18 @@ func hourAndMinutes(list []Token) (m Mention, n int) {
 		return Mention{Digits: digits + ".5", Value: value}, n + 3
 	}
 	return Mention{Digits: digits, Value: value}, n
+}
+
+// digitWords parses the decimals after a point: three, or two five.
+func digitWords(list []Token) (digits string, n int) {
+	for ; n < len(list); n++ {
+		value, ok := wordValues[list[n].Word]
+		if !ok || value > 9 {
+			break
+		}
+		digits += strconv.Itoa(value)
+	}
+	return digits, n
 }
 
 // amount parses a number in words such as twenty five or six hundred and forty.

@@ -15,6 +15,7 @@ func TestMentions(t *testing.T) {
 		"forty thousand and a half":     {{Digits: "40500", Value: 40500}},
 		"a lakh and a half":             {{Digits: "150000", Value: 150000}},
 		"two and a half":                {{Digits: "2.5", Value: 2}},
+		"two point three bar":           {{Digits: "2.3", Value: 2}},
 		"six hundred and forty":         {{Digits: "640", Value: 640}},
 		"four one six, triple five, oh": {{Digits: "4165550", Value: -1}},
 		"half past ten":                 {{Clock: true, Minute: 630, Hour: "10"}},
