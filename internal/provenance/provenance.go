@@ -24,16 +24,16 @@ type Config struct {
 	// Tools are the agent's tools; their descriptions tell. Without any, whole numbers up to 12 are
 	// not judged, because they may be on a scale that a tool describes.
 	Tools []*worldv1.Tool
-	// Tables are the tables of the world. A name in a search that neither the conversation nor the
+	// Names are the names of the world. A name in a search that neither the conversation nor the
 	// world has is a probe and no claim.
-	Tables []*worldv1.Table
+	Names Names
 }
 
 // Conversation is what an agent was told so far.
 type Conversation struct {
 	zone       *time.Location
 	parameters map[string][]parameter.Parameter // by tool, as the agent and as the world calls it
-	public     map[string]bool                  // names of the world
+	public     Names
 	facts
 	said []string // texts of the agent that the user has not answered
 }
@@ -48,7 +48,7 @@ type Argument struct {
 
 // New returns the state before the first message.
 func New(cfg Config) *Conversation {
-	c := &Conversation{zone: cfg.Zone, parameters: make(map[string][]parameter.Parameter), public: worldNames(cfg.Tables), facts: newFacts()}
+	c := &Conversation{zone: cfg.Zone, parameters: make(map[string][]parameter.Parameter), public: cfg.Names, facts: newFacts()}
 	if c.zone == nil {
 		c.zone = time.UTC
 	}

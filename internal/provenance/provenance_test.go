@@ -84,7 +84,7 @@ func TestUntold(t *testing.T) {
 	}
 	config := provenance.Config{
 		Zone: zone, Tools: []*worldv1.Tool{stars},
-		Tables: []*worldv1.Table{{Name: "CONTACT", Rows: []*worldv1.Row{{Cells: []*worldv1.Value{{Kind: &worldv1.Value_Text{Text: "Zelda Voss"}}}}}}},
+		Names: provenance.NamesOf([]*worldv1.Table{{Name: "CONTACT", Rows: []*worldv1.Row{{Cells: []*worldv1.Value{{Kind: &worldv1.Value_Text{Text: "Zelda Voss"}}}}}}}),
 	}
 	for name, c := range untold {
 		t.Run(name, func(t *testing.T) {

@@ -113,10 +113,13 @@ func beginsSentence(before string) bool {
 	return strings.ContainsRune(`.!?:"“„'‘`, last)
 }
 
-// worldNames returns the names in the texts of tables: words with a capital letter that do not
-// begin a sentence, and the words of a text in which each begins so.
-func worldNames(tables []*worldv1.Table) map[string]bool {
-	names := make(map[string]bool)
+// Names are words in lower case.
+type Names map[string]bool
+
+// NamesOf returns the names in the texts of tables: words with a capital letter that do not begin a
+// sentence, and the words of a text in which each begins so.
+func NamesOf(tables []*worldv1.Table) Names {
+	names := make(Names)
 	for _, table := range tables {
 		for _, row := range table.GetRows() {
 			for _, cell := range row.GetCells() {

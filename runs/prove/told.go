@@ -35,11 +35,7 @@ func (s *candidate) conversation() *provenance.Conversation {
 	for _, info := range s.tools {
 		config.Tools = append(config.Tools, info.tool)
 	}
-	for _, table := range s.oracle.tables {
-		if table.GetIndex() < int32(s.oracle.starting) {
-			config.Tables = append(config.Tables, table)
-		}
-	}
+	config.Names = provenance.NamesOf(s.scenario.GetSetup().GetTables())
 	return provenance.New(config)
 }
 

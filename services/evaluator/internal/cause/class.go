@@ -1,0 +1,70 @@
+package cause
+
+import (
+	"slices"
+	"time"
+
+	"github.com/toolsandbox/toolsandbox/internal/provenance"
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
+	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/assemble"
+)
+
+// These are the classes of an error analysis. They are found in the calls, the tables and the
+// milestones.
+const (
+	WrongParallelCalls    = "wrong_parallel_calls"
+	PrematureCall         = "premature_call"
+	GuessedArgument       = "guessed_argument"
+	InformationMissing    = "information_missing"
+	WrongCanonicalization = "wrong_canonicalization"
+)
+
+// insufficient is the category of scenarios that lack a tool or a fact.
+const insufficient = "INSUFFICIENT_INFORMATION"
+
+// World is what the classes need of the world in which a rollout starts.
+type World struct {
+	zone         *time.Location
+	names        provenance.Names
+	insufficient bool
+	tables       []*worldv1.Table // one for each table
+}
+
+// WorldOf returns the world of a setup.
+func WorldOf(setup *setupv1.Setup) World {
+	zone, err := time.LoadLocation(setup.GetClock().GetTimeZone())
+	if err != nil {
+		zone = time.UTC
+	}
+	return World{zone: zone, names: provenance.NamesOf(setup.GetTables()), insufficient: slices.Contains(setup.GetCategories(), insufficient), tables: setup.GetTables()}
+}
+
+// classifier finds the classes in one trajectory.
+type classifier struct {
+	finder
+	*history
+	world  World
+	result *busv1.Result
+	graph  *evaluationv1.Graph // the milestones
+}
+
+// FindClasses returns the causes of the classes in a whole trajectory that is scored.
+func FindClasses(t *assemble.Trajectory, result *busv1.Result, evaluation *evaluationv1.Evaluation, world World) []*busv1.Cause {
+	c := &classifier{history: newHistory(t, world), world: world, result: result, graph: evaluation.GetMilestones()}
+	c.findGuesses()
+	c.findParallel()
+	c.findPremature()
+	c.findMissing()
+	c.findCanonical()
+	return c.causes
+}
+
+// Merge returns the causes of both lists by index.
+func Merge(a, b []*busv1.Cause) []*busv1.Cause {
+	all := slices.Concat(a, b)
+	slices.SortStableFunc(all, func(a, b *busv1.Cause) int { return int(a.GetIndex() - b.GetIndex()) })
+	return all
+}

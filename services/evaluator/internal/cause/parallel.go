@@ -1,0 +1,90 @@
+package cause
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/toolsandbox/toolsandbox/internal/world"
+)
+
+// findParallel finds calls of one turn of which one needed another: an order of them raises that is
+// not the given one, or a call raised for want of what its neighbour changed, or was made again
+// after the turn with success, or with what its neighbour returned.
+func (c *classifier) findParallel() {
+	for i, b := range c.batches {
+		if len(b.calls) < 2 {
+			continue
+		}
+		for _, one := range b.calls {
+			if b.permuted && one.failed() || c.lacksNeighbour(b, one) || c.repeatedAfter(i, one) || c.needsAnswer(i, one) {
+				c.add(WrongParallelCalls, one.index, one.call.GetTool())
+				break
+			}
+		}
+	}
+}
+
+// lacksNeighbour reports whether a call raised an exception that names a column which the batch
+// changed.
+func (c *classifier) lacksNeighbour(b *batch, one *invocation) bool {
+	if !one.failed() || !b.wrote() {
+		return false
+	}
+	_, text := one.exception()
+	text = strings.ToLower(text)
+	return slices.ContainsFunc(c.changedColumns(b, columnsOf), func(column string) bool {
+		return strings.Contains(text, strings.ReplaceAll(column, "_", " "))
+	})
+}
+
+// columnsOf returns the columns of a built-in table.
+func columnsOf(table string) []string {
+	found, _ := world.Builtin().Table(table)
+	return found.ColumnNames()
+}
+
+// repeatedAfter reports whether a call that raised in a batch which changed the world succeeds
+// later, without another change by the agent in between.
+func (c *classifier) repeatedAfter(at int, one *invocation) bool {
+	if !one.failed() || !c.batches[at].wrote() {
+		return false
+	}
+	for _, b := range c.batches[at+1:] {
+		if slices.ContainsFunc(b.calls, func(later *invocation) bool { return later.succeeded() && later.sameAs(one) }) {
+			return true
+		}
+		if b.wrote() {
+			return false
+		}
+	}
+	return false
+}
+
+// needsAnswer reports whether a later call of the same tool has an argument that the batch told and
+// nothing before it.
+func (c *classifier) needsAnswer(at int, one *invocation) bool {
+	if one.succeeded() && c.batches[at].wrote() {
+		return false // it did its work
+	}
+	for _, b := range c.batches[at+1:] {
+		for _, later := range b.calls {
+			if later.call.GetTool() == one.call.GetTool() && later.succeeded() && !later.sameAs(one) {
+				return c.becomesTold(c.batches[at], later.call) && sameKeys(one, later)
+			}
+		}
+	}
+	return false
+}
+
+// sameKeys reports whether two calls give the same arguments.
+func sameKeys(a, b *invocation) bool {
+	if a.arguments.Len() != b.arguments.Len() {
+		return false
+	}
+	for _, item := range a.arguments.Items() {
+		if _, ok := b.arguments.Get(item.Key); !ok {
+			return false
+		}
+	}
+	return true
+}
