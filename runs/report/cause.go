@@ -11,19 +11,18 @@ import (
 
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	"github.com/toolsandbox/toolsandbox/runs/output"
+	"github.com/toolsandbox/toolsandbox/runs/results"
 )
-
-// callAsText is the kind of causes whose count asks for a remedy.
-const callAsText = "call_as_text"
 
 // maxDetail is the number of characters of a detail in the table of causes.
 const maxDetail = 24
 
 // causeTotal is one kind of causes over all rollouts.
 type causeTotal struct {
-	kind, detail string
-	times        int
-	with         []float64 // scores of the rollouts with it
+	kind   busv1.CauseKind
+	detail string
+	times  int
+	with   []float64 // scores of the rollouts with it
 }
 
 // WriteCauses prints what may have cost an agent its score: in how many rollouts, and the mean
@@ -54,7 +53,7 @@ func WriteCauses(w io.Writer, rows []Row) error {
 			without = number((sum - with) / float64(others))
 		}
 		list.AppendRow(table.Row{total.name(), len(total.with), total.times, number(with / float64(len(total.with))), without})
-		if total.kind == callAsText {
+		if total.kind == busv1.CauseKind_CAUSE_KIND_CALL_AS_TEXT {
 			texts = total.times
 		}
 	}
@@ -99,7 +98,7 @@ func causeTotals(rows []Row) []*causeTotal {
 // provider's reason for an empty answer.
 func detail(cause *busv1.Cause) string {
 	switch cause.GetKind() {
-	case "tool_error", "empty_answer", "model_failure":
+	case busv1.CauseKind_CAUSE_KIND_TOOL_ERROR, busv1.CauseKind_CAUSE_KIND_EMPTY_ANSWER, busv1.CauseKind_CAUSE_KIND_MODEL_FAILURE:
 		return cause.GetDetail()
 	default:
 		return ""
@@ -107,7 +106,7 @@ func detail(cause *busv1.Cause) string {
 }
 
 func (t *causeTotal) name() string {
-	name := strings.ReplaceAll(t.kind, "_", " ")
+	name := strings.ReplaceAll(results.CauseName(t.kind), "_", " ")
 	if t.detail == "" {
 		return name
 	}

@@ -15,10 +15,10 @@ func causedRow(name string, similarity float64, reason busv1.EndReason, causes .
 
 func TestWriteCauses(t *testing.T) {
 	const finished, lost = busv1.EndReason_END_REASON_FINISHED, busv1.EndReason_END_REASON_INFRASTRUCTURE
-	text, failed := &busv1.Cause{Kind: "call_as_text", Count: 3, Detail: "set_wifi_status"}, &busv1.Cause{Kind: "tool_error", Count: 2, Detail: "ValueError"}
+	text, failed := &busv1.Cause{Kind: busv1.CauseKind_CAUSE_KIND_CALL_AS_TEXT, Count: 3, Detail: "set_wifi_status"}, &busv1.Cause{Kind: busv1.CauseKind_CAUSE_KIND_TOOL_ERROR, Count: 2, Detail: "ValueError"}
 	rows := []Row{
 		causedRow("a", 0, finished, text, failed), causedRow("b", 0.5, finished, failed), causedRow("c", 1, finished),
-		causedRow("d", 1, finished, &busv1.Cause{Kind: "tool_error", Count: 1, Detail: "polars.exceptions.NoDataError\x1b[2J"}), causedRow("e", 0, lost, text),
+		causedRow("d", 1, finished, &busv1.Cause{Kind: busv1.CauseKind_CAUSE_KIND_TOOL_ERROR, Count: 1, Detail: "polars.exceptions.NoDataError\x1b[2J"}), causedRow("e", 0, lost, text),
 	}
 	want := `
  cause                                 rollouts  times  score with  without 

@@ -189,27 +189,6 @@ type Outcome struct {
 	Usage *Usage `json:"usage,omitempty"`
 }
 
-// Cause is what happened in a rollout that may have cost the agent its score.
-type Cause struct {
-	// Kind is the kind, as docs/scoring.md lists them.
-	Kind string `json:"kind"`
-	// Count is how often it happened.
-	Count int `json:"count"`
-	// Index is the index of the message at which it happened first; the number of messages for the
-	// end.
-	Index int `json:"index"`
-	// Detail says more about the first, for people.
-	Detail string `json:"detail,omitempty"`
-}
-
-func causes(list []*busv1.Cause) []Cause {
-	var all []Cause
-	for _, c := range list {
-		all = append(all, Cause{c.GetKind(), int(c.GetCount()), int(c.GetIndex()), c.GetDetail()})
-	}
-	return all
-}
-
 // Totals sums up the outcomes of a run.
 type Totals struct {
 	// Rollouts is the number of rollouts, Done the number that ended, Scored the number of those with

@@ -12,23 +12,6 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/assemble"
 )
 
-// These are the kinds of causes.
-const (
-	NoToolCalled    = "no_tool_called"
-	CallAsText      = "call_as_text"
-	EmptyAnswer     = "empty_answer"
-	CutOff          = "cut_off"
-	ArgumentsNoJSON = "arguments_no_json"
-	UnknownTool     = "unknown_tool"
-	WrongArguments  = "wrong_arguments"
-	ToolError       = "tool_error"
-	RepeatedTurn    = "repeated_turn"
-	MessageLimit    = "message_limit"
-	ContextOverflow = "context_overflow"
-	ModelFailure    = "model_failure"
-	Minefield       = "minefield"
-)
-
 // finder collects causes by kind and detail.
 type finder struct {
 	causes []*busv1.Cause
@@ -51,11 +34,11 @@ func Find(t *assemble.Trajectory, result *busv1.Result) []*busv1.Cause {
 	}
 	end := int32(t.Len())
 	if t.Omitted == 0 && !called && result.GetSimilarity() < 1 {
-		f.add(NoToolCalled, end, "")
+		f.add(busv1.CauseKind_CAUSE_KIND_NO_TOOL_CALLED, end, "")
 	}
 	for _, match := range result.GetMinefields() {
 		if match.GetSimilarity() > 0 {
-			f.add(Minefield, match.GetIndex(), "")
+			f.add(busv1.CauseKind_CAUSE_KIND_MINEFIELD, match.GetIndex(), "")
 		}
 	}
 	f.end(t.End, end)
@@ -64,9 +47,9 @@ func Find(t *assemble.Trajectory, result *busv1.Result) []*busv1.Cause {
 }
 
 // add counts a cause. The tools' errors count by their type.
-func (f *finder) add(kind string, index int32, detail string) {
+func (f *finder) add(kind busv1.CauseKind, index int32, detail string) {
 	for _, known := range f.causes {
-		if known.GetKind() == kind && (kind != ToolError || known.GetDetail() == detail) {
+		if known.GetKind() == kind && (kind != busv1.CauseKind_CAUSE_KIND_TOOL_ERROR || known.GetDetail() == detail) {
 			known.Count++
 			known.Index = min(known.GetIndex(), index)
 			return
@@ -80,7 +63,7 @@ func (f *finder) message(m *worldv1.Message) {
 	if call := m.GetCall(); call != nil && m.GetSender() == worldv1.Role_ROLE_AGENT {
 		f.calls[call.GetId()] = call
 		if call.ArgumentsText != nil && !call.GetArgumentsCut() {
-			f.add(ArgumentsNoJSON, m.GetIndex(), call.GetTool())
+			f.add(busv1.CauseKind_CAUSE_KIND_ARGUMENTS_NO_JSON, m.GetIndex(), call.GetTool())
 		}
 		return
 	}
@@ -95,20 +78,20 @@ func (f *finder) message(m *worldv1.Message) {
 	kind, text, _ := strings.Cut(result.GetException(), ":")
 	switch {
 	case call != nil && kind == "NameError" && strings.Contains(text, "'"+call.GetTool()+"'"):
-		f.add(UnknownTool, m.GetIndex(), call.GetTool())
+		f.add(busv1.CauseKind_CAUSE_KIND_UNKNOWN_TOOL, m.GetIndex(), call.GetTool())
 	case kind == "TypeError":
-		f.add(WrongArguments, m.GetIndex(), strings.TrimSpace(text))
+		f.add(busv1.CauseKind_CAUSE_KIND_WRONG_ARGUMENTS, m.GetIndex(), strings.TrimSpace(text))
 	default:
-		f.add(ToolError, m.GetIndex(), kind)
+		f.add(busv1.CauseKind_CAUSE_KIND_TOOL_ERROR, m.GetIndex(), kind)
 	}
 }
 
 func (f *finder) remark(r assemble.Remark) {
-	kind := map[agentgwv1.RemarkKind]string{
-		agentgwv1.RemarkKind_REMARK_KIND_EMPTY: EmptyAnswer, agentgwv1.RemarkKind_REMARK_KIND_CUT_OFF: CutOff,
-		agentgwv1.RemarkKind_REMARK_KIND_CALL_AS_TEXT: CallAsText,
+	kind := map[agentgwv1.RemarkKind]busv1.CauseKind{
+		agentgwv1.RemarkKind_REMARK_KIND_EMPTY: busv1.CauseKind_CAUSE_KIND_EMPTY_ANSWER, agentgwv1.RemarkKind_REMARK_KIND_CUT_OFF: busv1.CauseKind_CAUSE_KIND_CUT_OFF,
+		agentgwv1.RemarkKind_REMARK_KIND_CALL_AS_TEXT: busv1.CauseKind_CAUSE_KIND_CALL_AS_TEXT,
 	}[r.Remark.GetKind()]
-	if kind != "" {
+	if kind != busv1.CauseKind_CAUSE_KIND_UNSPECIFIED {
 		f.add(kind, r.Index, r.Remark.GetDetail())
 	}
 }
@@ -117,12 +100,12 @@ func (f *finder) remark(r assemble.Remark) {
 func (f *finder) end(end *busv1.End, index int32) {
 	switch {
 	case end.GetFailureClass() == agentgwv1.FailureClass_FAILURE_CLASS_CONTEXT:
-		f.add(ContextOverflow, index, end.GetDetail())
+		f.add(busv1.CauseKind_CAUSE_KIND_CONTEXT_OVERFLOW, index, end.GetDetail())
 	case end.GetReason() == busv1.EndReason_END_REASON_REPEATED_TURN:
-		f.add(RepeatedTurn, index, "")
+		f.add(busv1.CauseKind_CAUSE_KIND_REPEATED_TURN, index, "")
 	case end.GetReason() == busv1.EndReason_END_REASON_MESSAGE_LIMIT:
-		f.add(MessageLimit, index, "")
+		f.add(busv1.CauseKind_CAUSE_KIND_MESSAGE_LIMIT, index, "")
 	case end.GetReason() == busv1.EndReason_END_REASON_MODEL_FAILURE:
-		f.add(ModelFailure, index, end.GetExceptionType())
+		f.add(busv1.CauseKind_CAUSE_KIND_MODEL_FAILURE, index, end.GetExceptionType())
 	}
 }

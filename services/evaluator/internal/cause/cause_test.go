@@ -40,7 +40,7 @@ func remark(role worldv1.Role, index int32, kind agentgwv1.RemarkKind, detail st
 // TestOmittedMessages finds no lack of calls in messages that nobody has read.
 func TestOmittedMessages(t *testing.T) {
 	failed := &busv1.End{Reason: busv1.EndReason_END_REASON_MODEL_FAILURE, ExceptionType: "KeyError"}
-	want := []*busv1.Cause{{Kind: "model_failure", Count: 1, Index: 40, Detail: "KeyError"}}
+	want := []*busv1.Cause{{Kind: busv1.CauseKind_CAUSE_KIND_MODEL_FAILURE, Count: 1, Index: 40, Detail: "KeyError"}}
 	got := cause.Find(&assemble.Trajectory{Omitted: 40, Starting: 2, End: failed}, &busv1.Result{})
 	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
 		t.Errorf("causes (-want +got):\n%s", diff)
@@ -48,7 +48,7 @@ func TestOmittedMessages(t *testing.T) {
 }
 
 func TestFind(t *testing.T) {
-	one := func(kind string, index int32, detail string) *busv1.Cause {
+	one := func(kind busv1.CauseKind, index int32, detail string) *busv1.Cause {
 		return &busv1.Cause{Kind: kind, Count: 1, Index: index, Detail: detail}
 	}
 	for name, test := range map[string]struct {
@@ -58,7 +58,7 @@ func TestFind(t *testing.T) {
 		result   *busv1.Result
 		want     []*busv1.Cause
 	}{
-		"nothing said":      {nil, nil, nil, &busv1.Result{Similarity: 0.5}, []*busv1.Cause{one("no_tool_called", 1, "")}},
+		"nothing said":      {nil, nil, nil, &busv1.Result{Similarity: 0.5}, []*busv1.Cause{one(busv1.CauseKind_CAUSE_KIND_NO_TOOL_CALLED, 1, "")}},
 		"no call was right": {nil, nil, nil, &busv1.Result{Similarity: 1}, nil},
 		"a good call":       {[]*worldv1.Message{call("a", "f")}, nil, nil, &busv1.Result{}, nil},
 		"errors": {
@@ -66,32 +66,32 @@ func TestFind(t *testing.T) {
 				call("a", "fly"), raised("a", "NameError: name 'fly' is not defined"), call("b", "f"), raised("b", "TypeError: missing a required argument: 'x'"),
 				call("c", "f"), raised("c", "ValueError: no"), call("d", "f"), raised("d", "ValueError: not that"), call("e", "f"), raised("e", "NameError: name 'x' is not defined"),
 			}, nil, nil, &busv1.Result{}, []*busv1.Cause{
-				one("unknown_tool", 2, "fly"), one("wrong_arguments", 4, "missing a required argument: 'x'"),
-				{Kind: "tool_error", Count: 2, Index: 6, Detail: "ValueError"}, one("tool_error", 10, "NameError"),
+				one(busv1.CauseKind_CAUSE_KIND_UNKNOWN_TOOL, 2, "fly"), one(busv1.CauseKind_CAUSE_KIND_WRONG_ARGUMENTS, 4, "missing a required argument: 'x'"),
+				{Kind: busv1.CauseKind_CAUSE_KIND_TOOL_ERROR, Count: 2, Index: 6, Detail: "ValueError"}, one(busv1.CauseKind_CAUSE_KIND_TOOL_ERROR, 10, "NameError"),
 			},
 		},
 		"no JSON": {
 			[]*worldv1.Message{noJSON("a", "{", false), raised("a", "TypeError: x"), noJSON("b", "{", true), raised("b", "ValueError: cut")},
 			[]assemble.Remark{remark(agent, 3, agentgwv1.RemarkKind_REMARK_KIND_CUT_OFF, "f")}, nil, &busv1.Result{},
-			[]*busv1.Cause{one("arguments_no_json", 1, "f"), one("cut_off", 3, "f")},
+			[]*busv1.Cause{one(busv1.CauseKind_CAUSE_KIND_ARGUMENTS_NO_JSON, 1, "f"), one(busv1.CauseKind_CAUSE_KIND_CUT_OFF, 3, "f")},
 		},
 		"remarks": {
 			[]*worldv1.Message{call("a", "f")}, []assemble.Remark{
 				remark(agent, 1, agentgwv1.RemarkKind_REMARK_KIND_EMPTY, "blocked"), remark(user, 2, agentgwv1.RemarkKind_REMARK_KIND_EMPTY, ""),
 				remark(agent, 3, agentgwv1.RemarkKind_REMARK_KIND_CALL_AS_TEXT, "f"), remark(agent, 5, agentgwv1.RemarkKind_REMARK_KIND_CALL_AS_TEXT, "g"),
-			}, nil, &busv1.Result{}, []*busv1.Cause{one("empty_answer", 1, "blocked"), {Kind: "call_as_text", Count: 2, Index: 3, Detail: "f"}},
+			}, nil, &busv1.Result{}, []*busv1.Cause{one(busv1.CauseKind_CAUSE_KIND_EMPTY_ANSWER, 1, "blocked"), {Kind: busv1.CauseKind_CAUSE_KIND_CALL_AS_TEXT, Count: 2, Index: 3, Detail: "f"}},
 		},
 		"minefield": {
 			[]*worldv1.Message{call("a", "f")}, nil, nil, &busv1.Result{Minefields: []*busv1.Match{{Index: 1, Similarity: 1}, {Index: 1}}},
-			[]*busv1.Cause{one("minefield", 1, "")},
+			[]*busv1.Cause{one(busv1.CauseKind_CAUSE_KIND_MINEFIELD, 1, "")},
 		},
 		"context": {
 			[]*worldv1.Message{call("a", "f")}, nil, &busv1.End{Reason: busv1.EndReason_END_REASON_MODEL_FAILURE, FailureClass: agentgwv1.FailureClass_FAILURE_CLASS_CONTEXT, Detail: "too long"},
-			&busv1.Result{}, []*busv1.Cause{one("context_overflow", 2, "too long")},
+			&busv1.Result{}, []*busv1.Cause{one(busv1.CauseKind_CAUSE_KIND_CONTEXT_OVERFLOW, 2, "too long")},
 		},
 		"repeated": {
 			[]*worldv1.Message{call("a", "f")}, nil, &busv1.End{Reason: busv1.EndReason_END_REASON_REPEATED_TURN}, &busv1.Result{},
-			[]*busv1.Cause{one("repeated_turn", 2, "")},
+			[]*busv1.Cause{one(busv1.CauseKind_CAUSE_KIND_REPEATED_TURN, 2, "")},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -98,6 +98,105 @@ func (EndReason) EnumDescriptor() ([]byte, []int) {
 	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{0}
 }
 
+// CauseKind is what may cost an agent its score. runs/results has the words for each.
+type CauseKind int32
+
+const (
+	// Never valid on the wire.
+	CauseKind_CAUSE_KIND_UNSPECIFIED CauseKind = 0
+	// The agent called no tool, and the score is below 1.
+	CauseKind_CAUSE_KIND_NO_TOOL_CALLED CauseKind = 1
+	// A text has the form of a call of an offered tool. The detail is the tool.
+	CauseKind_CAUSE_KIND_CALL_AS_TEXT CauseKind = 2
+	// An answer had neither text nor calls. The detail is the provider's reason.
+	CauseKind_CAUSE_KIND_EMPTY_ANSWER CauseKind = 3
+	// The limit of tokens cut off the arguments of a call. The detail is the tool.
+	CauseKind_CAUSE_KIND_CUT_OFF CauseKind = 4
+	// The arguments of a call were no JSON. The detail is the tool.
+	CauseKind_CAUSE_KIND_ARGUMENTS_NO_JSON CauseKind = 5
+	// A call of a tool that the agent does not have. The detail is the tool.
+	CauseKind_CAUSE_KIND_UNKNOWN_TOOL CauseKind = 6
+	// A call answered with a TypeError: an argument of the wrong type, missing or unknown. The detail
+	// is the error's text.
+	CauseKind_CAUSE_KIND_WRONG_ARGUMENTS CauseKind = 7
+	// A call answered with any other exception. The detail is its type, and each type is a cause of
+	// its own.
+	CauseKind_CAUSE_KIND_TOOL_ERROR CauseKind = 8
+	// The rollout ended because the agent repeated a turn.
+	CauseKind_CAUSE_KIND_REPEATED_TURN CauseKind = 9
+	// The rollout ended at the limit of messages.
+	CauseKind_CAUSE_KIND_MESSAGE_LIMIT CauseKind = 10
+	// The conversation did not fit into the model's context. The detail is the provider's message.
+	CauseKind_CAUSE_KIND_CONTEXT_OVERFLOW CauseKind = 11
+	// The rollout ended as any other failure of the agent's model. The detail is the exception's type.
+	CauseKind_CAUSE_KIND_MODEL_FAILURE CauseKind = 12
+	// A minefield was triggered.
+	CauseKind_CAUSE_KIND_MINEFIELD CauseKind = 13
+)
+
+// Enum value maps for CauseKind.
+var (
+	CauseKind_name = map[int32]string{
+		0:  "CAUSE_KIND_UNSPECIFIED",
+		1:  "CAUSE_KIND_NO_TOOL_CALLED",
+		2:  "CAUSE_KIND_CALL_AS_TEXT",
+		3:  "CAUSE_KIND_EMPTY_ANSWER",
+		4:  "CAUSE_KIND_CUT_OFF",
+		5:  "CAUSE_KIND_ARGUMENTS_NO_JSON",
+		6:  "CAUSE_KIND_UNKNOWN_TOOL",
+		7:  "CAUSE_KIND_WRONG_ARGUMENTS",
+		8:  "CAUSE_KIND_TOOL_ERROR",
+		9:  "CAUSE_KIND_REPEATED_TURN",
+		10: "CAUSE_KIND_MESSAGE_LIMIT",
+		11: "CAUSE_KIND_CONTEXT_OVERFLOW",
+		12: "CAUSE_KIND_MODEL_FAILURE",
+		13: "CAUSE_KIND_MINEFIELD",
+	}
+	CauseKind_value = map[string]int32{
+		"CAUSE_KIND_UNSPECIFIED":       0,
+		"CAUSE_KIND_NO_TOOL_CALLED":    1,
+		"CAUSE_KIND_CALL_AS_TEXT":      2,
+		"CAUSE_KIND_EMPTY_ANSWER":      3,
+		"CAUSE_KIND_CUT_OFF":           4,
+		"CAUSE_KIND_ARGUMENTS_NO_JSON": 5,
+		"CAUSE_KIND_UNKNOWN_TOOL":      6,
+		"CAUSE_KIND_WRONG_ARGUMENTS":   7,
+		"CAUSE_KIND_TOOL_ERROR":        8,
+		"CAUSE_KIND_REPEATED_TURN":     9,
+		"CAUSE_KIND_MESSAGE_LIMIT":     10,
+		"CAUSE_KIND_CONTEXT_OVERFLOW":  11,
+		"CAUSE_KIND_MODEL_FAILURE":     12,
+		"CAUSE_KIND_MINEFIELD":         13,
+	}
+)
+
+func (x CauseKind) Enum() *CauseKind {
+	p := new(CauseKind)
+	*p = x
+	return p
+}
+
+func (x CauseKind) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (CauseKind) Descriptor() protoreflect.EnumDescriptor {
+	return file_toolsandbox_bus_v1_bus_proto_enumTypes[1].Descriptor()
+}
+
+func (CauseKind) Type() protoreflect.EnumType {
+	return &file_toolsandbox_bus_v1_bus_proto_enumTypes[1]
+}
+
+func (x CauseKind) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use CauseKind.Descriptor instead.
+func (CauseKind) EnumDescriptor() ([]byte, []int) {
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{1}
+}
+
 // Sweep is the stored plan of a sweep. Subject sweep.<id>.plan, stream SWEEP, created if absent.
 type Sweep struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1588,8 +1687,8 @@ func (x *Result) GetCauses() []*Cause {
 // Cause is what happened in a rollout that may have cost the agent its score.
 type Cause struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The kind, e.g. unknown_tool.
-	Kind string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
+	// The kind.
+	Kind CauseKind `protobuf:"varint,1,opt,name=kind,proto3,enum=toolsandbox.bus.v1.CauseKind" json:"kind,omitempty"`
 	// How often it happened.
 	Count int32 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
 	// Index of the message at which it happened first; the number of messages for the end.
@@ -1630,11 +1729,11 @@ func (*Cause) Descriptor() ([]byte, []int) {
 	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{16}
 }
 
-func (x *Cause) GetKind() string {
+func (x *Cause) GetKind() CauseKind {
 	if x != nil {
 		return x.Kind
 	}
-	return ""
+	return CauseKind_CAUSE_KIND_UNSPECIFIED
 }
 
 func (x *Cause) GetCount() int32 {
@@ -1945,9 +2044,9 @@ const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"user_flags\x18\r \x03(\v2\x1c.toolsandbox.bus.v1.UserFlagR\tuserFlags\x12<\n" +
 	"\n" +
 	"call_grade\x18\x0e \x01(\v2\x1d.toolsandbox.bus.v1.CallGradeR\tcallGrade\x121\n" +
-	"\x06causes\x18\x0f \x03(\v2\x19.toolsandbox.bus.v1.CauseR\x06causes\"_\n" +
-	"\x05Cause\x12\x12\n" +
-	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x14\n" +
+	"\x06causes\x18\x0f \x03(\v2\x19.toolsandbox.bus.v1.CauseR\x06causes\"~\n" +
+	"\x05Cause\x121\n" +
+	"\x04kind\x18\x01 \x01(\x0e2\x1d.toolsandbox.bus.v1.CauseKindR\x04kind\x12\x14\n" +
 	"\x05count\x18\x02 \x01(\x05R\x05count\x12\x14\n" +
 	"\x05index\x18\x03 \x01(\x05R\x05index\x12\x16\n" +
 	"\x06detail\x18\x04 \x01(\tR\x06detail\"\xc0\x01\n" +
@@ -1971,7 +2070,23 @@ const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"\x14END_REASON_CANCELLED\x10\x03\x12\x1c\n" +
 	"\x18END_REASON_MODEL_FAILURE\x10\x04\x12\x1d\n" +
 	"\x19END_REASON_INFRASTRUCTURE\x10\x05\x12\x1c\n" +
-	"\x18END_REASON_REPEATED_TURN\x10\x06B\xd3\x01\n" +
+	"\x18END_REASON_REPEATED_TURN\x10\x06*\xa7\x03\n" +
+	"\tCauseKind\x12\x1a\n" +
+	"\x16CAUSE_KIND_UNSPECIFIED\x10\x00\x12\x1d\n" +
+	"\x19CAUSE_KIND_NO_TOOL_CALLED\x10\x01\x12\x1b\n" +
+	"\x17CAUSE_KIND_CALL_AS_TEXT\x10\x02\x12\x1b\n" +
+	"\x17CAUSE_KIND_EMPTY_ANSWER\x10\x03\x12\x16\n" +
+	"\x12CAUSE_KIND_CUT_OFF\x10\x04\x12 \n" +
+	"\x1cCAUSE_KIND_ARGUMENTS_NO_JSON\x10\x05\x12\x1b\n" +
+	"\x17CAUSE_KIND_UNKNOWN_TOOL\x10\x06\x12\x1e\n" +
+	"\x1aCAUSE_KIND_WRONG_ARGUMENTS\x10\a\x12\x19\n" +
+	"\x15CAUSE_KIND_TOOL_ERROR\x10\b\x12\x1c\n" +
+	"\x18CAUSE_KIND_REPEATED_TURN\x10\t\x12\x1c\n" +
+	"\x18CAUSE_KIND_MESSAGE_LIMIT\x10\n" +
+	"\x12\x1f\n" +
+	"\x1bCAUSE_KIND_CONTEXT_OVERFLOW\x10\v\x12\x1c\n" +
+	"\x18CAUSE_KIND_MODEL_FAILURE\x10\f\x12\x18\n" +
+	"\x14CAUSE_KIND_MINEFIELD\x10\rB\xd3\x01\n" +
 	"\x16com.toolsandbox.bus.v1B\bBusProtoP\x01ZEgithub.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1;busv1\xa2\x02\x03TBX\xaa\x02\x12Toolsandbox.Bus.V1\xca\x02\x12Toolsandbox\\Bus\\V1\xe2\x02\x1eToolsandbox\\Bus\\V1\\GPBMetadata\xea\x02\x14Toolsandbox::Bus::V1b\x06proto3"
 
 var (
@@ -1986,89 +2101,91 @@ func file_toolsandbox_bus_v1_bus_proto_rawDescGZIP() []byte {
 	return file_toolsandbox_bus_v1_bus_proto_rawDescData
 }
 
-var file_toolsandbox_bus_v1_bus_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_toolsandbox_bus_v1_bus_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
 var file_toolsandbox_bus_v1_bus_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
 var file_toolsandbox_bus_v1_bus_proto_goTypes = []any{
 	(EndReason)(0),                // 0: toolsandbox.bus.v1.EndReason
-	(*Sweep)(nil),                 // 1: toolsandbox.bus.v1.Sweep
-	(*SweepControl)(nil),          // 2: toolsandbox.bus.v1.SweepControl
-	(*SweepRound)(nil),            // 3: toolsandbox.bus.v1.SweepRound
-	(*SweepScenario)(nil),         // 4: toolsandbox.bus.v1.SweepScenario
-	(*Job)(nil),                   // 5: toolsandbox.bus.v1.Job
-	(*Rollout)(nil),               // 6: toolsandbox.bus.v1.Rollout
-	(*LogEntry)(nil),              // 7: toolsandbox.bus.v1.LogEntry
-	(*Start)(nil),                 // 8: toolsandbox.bus.v1.Start
-	(*Claim)(nil),                 // 9: toolsandbox.bus.v1.Claim
-	(*Turn)(nil),                  // 10: toolsandbox.bus.v1.Turn
-	(*TurnUsage)(nil),             // 11: toolsandbox.bus.v1.TurnUsage
-	(*End)(nil),                   // 12: toolsandbox.bus.v1.End
-	(*Snapshot)(nil),              // 13: toolsandbox.bus.v1.Snapshot
-	(*Match)(nil),                 // 14: toolsandbox.bus.v1.Match
-	(*UserFlag)(nil),              // 15: toolsandbox.bus.v1.UserFlag
-	(*Result)(nil),                // 16: toolsandbox.bus.v1.Result
-	(*Cause)(nil),                 // 17: toolsandbox.bus.v1.Cause
-	(*CallGrade)(nil),             // 18: toolsandbox.bus.v1.CallGrade
-	(*CallVerdict)(nil),           // 19: toolsandbox.bus.v1.CallVerdict
-	(*v1.Player)(nil),             // 20: toolsandbox.agentgw.v1.Player
-	(v11.HostedServices)(0),       // 21: toolsandbox.toolhost.v1.HostedServices
-	(*v1.SpendLimit)(nil),         // 22: toolsandbox.agentgw.v1.SpendLimit
-	(*v12.Message)(nil),           // 23: toolsandbox.world.v1.Message
-	(*v12.TableVersion)(nil),      // 24: toolsandbox.world.v1.TableVersion
-	(*v13.Clock)(nil),             // 25: toolsandbox.setup.v1.Clock
-	(*timestamppb.Timestamp)(nil), // 26: google.protobuf.Timestamp
-	(*v1.Usage)(nil),              // 27: toolsandbox.agentgw.v1.Usage
-	(*v11.ServiceAnswer)(nil),     // 28: toolsandbox.toolhost.v1.ServiceAnswer
-	(*v1.Remark)(nil),             // 29: toolsandbox.agentgw.v1.Remark
-	(v12.Role)(0),                 // 30: toolsandbox.world.v1.Role
-	(v1.FailureClass)(0),          // 31: toolsandbox.agentgw.v1.FailureClass
-	(*v12.Table)(nil),             // 32: toolsandbox.world.v1.Table
+	(CauseKind)(0),                // 1: toolsandbox.bus.v1.CauseKind
+	(*Sweep)(nil),                 // 2: toolsandbox.bus.v1.Sweep
+	(*SweepControl)(nil),          // 3: toolsandbox.bus.v1.SweepControl
+	(*SweepRound)(nil),            // 4: toolsandbox.bus.v1.SweepRound
+	(*SweepScenario)(nil),         // 5: toolsandbox.bus.v1.SweepScenario
+	(*Job)(nil),                   // 6: toolsandbox.bus.v1.Job
+	(*Rollout)(nil),               // 7: toolsandbox.bus.v1.Rollout
+	(*LogEntry)(nil),              // 8: toolsandbox.bus.v1.LogEntry
+	(*Start)(nil),                 // 9: toolsandbox.bus.v1.Start
+	(*Claim)(nil),                 // 10: toolsandbox.bus.v1.Claim
+	(*Turn)(nil),                  // 11: toolsandbox.bus.v1.Turn
+	(*TurnUsage)(nil),             // 12: toolsandbox.bus.v1.TurnUsage
+	(*End)(nil),                   // 13: toolsandbox.bus.v1.End
+	(*Snapshot)(nil),              // 14: toolsandbox.bus.v1.Snapshot
+	(*Match)(nil),                 // 15: toolsandbox.bus.v1.Match
+	(*UserFlag)(nil),              // 16: toolsandbox.bus.v1.UserFlag
+	(*Result)(nil),                // 17: toolsandbox.bus.v1.Result
+	(*Cause)(nil),                 // 18: toolsandbox.bus.v1.Cause
+	(*CallGrade)(nil),             // 19: toolsandbox.bus.v1.CallGrade
+	(*CallVerdict)(nil),           // 20: toolsandbox.bus.v1.CallVerdict
+	(*v1.Player)(nil),             // 21: toolsandbox.agentgw.v1.Player
+	(v11.HostedServices)(0),       // 22: toolsandbox.toolhost.v1.HostedServices
+	(*v1.SpendLimit)(nil),         // 23: toolsandbox.agentgw.v1.SpendLimit
+	(*v12.Message)(nil),           // 24: toolsandbox.world.v1.Message
+	(*v12.TableVersion)(nil),      // 25: toolsandbox.world.v1.TableVersion
+	(*v13.Clock)(nil),             // 26: toolsandbox.setup.v1.Clock
+	(*timestamppb.Timestamp)(nil), // 27: google.protobuf.Timestamp
+	(*v1.Usage)(nil),              // 28: toolsandbox.agentgw.v1.Usage
+	(*v11.ServiceAnswer)(nil),     // 29: toolsandbox.toolhost.v1.ServiceAnswer
+	(*v1.Remark)(nil),             // 30: toolsandbox.agentgw.v1.Remark
+	(v12.Role)(0),                 // 31: toolsandbox.world.v1.Role
+	(v1.FailureClass)(0),          // 32: toolsandbox.agentgw.v1.FailureClass
+	(*v12.Table)(nil),             // 33: toolsandbox.world.v1.Table
 }
 var file_toolsandbox_bus_v1_bus_proto_depIdxs = []int32{
-	4,  // 0: toolsandbox.bus.v1.Sweep.scenarios:type_name -> toolsandbox.bus.v1.SweepScenario
-	20, // 1: toolsandbox.bus.v1.Sweep.agents:type_name -> toolsandbox.agentgw.v1.Player
-	20, // 2: toolsandbox.bus.v1.Sweep.users:type_name -> toolsandbox.agentgw.v1.Player
-	21, // 3: toolsandbox.bus.v1.Sweep.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
-	22, // 4: toolsandbox.bus.v1.SweepControl.spend_limit:type_name -> toolsandbox.agentgw.v1.SpendLimit
-	3,  // 5: toolsandbox.bus.v1.SweepControl.rounds:type_name -> toolsandbox.bus.v1.SweepRound
-	6,  // 6: toolsandbox.bus.v1.Job.rollout:type_name -> toolsandbox.bus.v1.Rollout
-	20, // 7: toolsandbox.bus.v1.Rollout.agent:type_name -> toolsandbox.agentgw.v1.Player
-	20, // 8: toolsandbox.bus.v1.Rollout.user:type_name -> toolsandbox.agentgw.v1.Player
-	21, // 9: toolsandbox.bus.v1.Rollout.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
-	8,  // 10: toolsandbox.bus.v1.LogEntry.start:type_name -> toolsandbox.bus.v1.Start
-	9,  // 11: toolsandbox.bus.v1.LogEntry.claim:type_name -> toolsandbox.bus.v1.Claim
-	10, // 12: toolsandbox.bus.v1.LogEntry.turns:type_name -> toolsandbox.bus.v1.Turn
-	12, // 13: toolsandbox.bus.v1.LogEntry.end:type_name -> toolsandbox.bus.v1.End
-	6,  // 14: toolsandbox.bus.v1.Start.rollout:type_name -> toolsandbox.bus.v1.Rollout
-	23, // 15: toolsandbox.bus.v1.Start.messages:type_name -> toolsandbox.world.v1.Message
-	24, // 16: toolsandbox.bus.v1.Start.versions:type_name -> toolsandbox.world.v1.TableVersion
-	25, // 17: toolsandbox.bus.v1.Start.clock:type_name -> toolsandbox.setup.v1.Clock
-	24, // 18: toolsandbox.bus.v1.Claim.versions:type_name -> toolsandbox.world.v1.TableVersion
-	26, // 19: toolsandbox.bus.v1.Claim.started:type_name -> google.protobuf.Timestamp
-	23, // 20: toolsandbox.bus.v1.Turn.messages:type_name -> toolsandbox.world.v1.Message
-	24, // 21: toolsandbox.bus.v1.Turn.versions:type_name -> toolsandbox.world.v1.TableVersion
-	27, // 22: toolsandbox.bus.v1.Turn.usage:type_name -> toolsandbox.agentgw.v1.Usage
-	28, // 23: toolsandbox.bus.v1.Turn.service_answers:type_name -> toolsandbox.toolhost.v1.ServiceAnswer
-	29, // 24: toolsandbox.bus.v1.Turn.remarks:type_name -> toolsandbox.agentgw.v1.Remark
-	30, // 25: toolsandbox.bus.v1.TurnUsage.role:type_name -> toolsandbox.world.v1.Role
-	27, // 26: toolsandbox.bus.v1.TurnUsage.usage:type_name -> toolsandbox.agentgw.v1.Usage
+	5,  // 0: toolsandbox.bus.v1.Sweep.scenarios:type_name -> toolsandbox.bus.v1.SweepScenario
+	21, // 1: toolsandbox.bus.v1.Sweep.agents:type_name -> toolsandbox.agentgw.v1.Player
+	21, // 2: toolsandbox.bus.v1.Sweep.users:type_name -> toolsandbox.agentgw.v1.Player
+	22, // 3: toolsandbox.bus.v1.Sweep.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
+	23, // 4: toolsandbox.bus.v1.SweepControl.spend_limit:type_name -> toolsandbox.agentgw.v1.SpendLimit
+	4,  // 5: toolsandbox.bus.v1.SweepControl.rounds:type_name -> toolsandbox.bus.v1.SweepRound
+	7,  // 6: toolsandbox.bus.v1.Job.rollout:type_name -> toolsandbox.bus.v1.Rollout
+	21, // 7: toolsandbox.bus.v1.Rollout.agent:type_name -> toolsandbox.agentgw.v1.Player
+	21, // 8: toolsandbox.bus.v1.Rollout.user:type_name -> toolsandbox.agentgw.v1.Player
+	22, // 9: toolsandbox.bus.v1.Rollout.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
+	9,  // 10: toolsandbox.bus.v1.LogEntry.start:type_name -> toolsandbox.bus.v1.Start
+	10, // 11: toolsandbox.bus.v1.LogEntry.claim:type_name -> toolsandbox.bus.v1.Claim
+	11, // 12: toolsandbox.bus.v1.LogEntry.turns:type_name -> toolsandbox.bus.v1.Turn
+	13, // 13: toolsandbox.bus.v1.LogEntry.end:type_name -> toolsandbox.bus.v1.End
+	7,  // 14: toolsandbox.bus.v1.Start.rollout:type_name -> toolsandbox.bus.v1.Rollout
+	24, // 15: toolsandbox.bus.v1.Start.messages:type_name -> toolsandbox.world.v1.Message
+	25, // 16: toolsandbox.bus.v1.Start.versions:type_name -> toolsandbox.world.v1.TableVersion
+	26, // 17: toolsandbox.bus.v1.Start.clock:type_name -> toolsandbox.setup.v1.Clock
+	25, // 18: toolsandbox.bus.v1.Claim.versions:type_name -> toolsandbox.world.v1.TableVersion
+	27, // 19: toolsandbox.bus.v1.Claim.started:type_name -> google.protobuf.Timestamp
+	24, // 20: toolsandbox.bus.v1.Turn.messages:type_name -> toolsandbox.world.v1.Message
+	25, // 21: toolsandbox.bus.v1.Turn.versions:type_name -> toolsandbox.world.v1.TableVersion
+	28, // 22: toolsandbox.bus.v1.Turn.usage:type_name -> toolsandbox.agentgw.v1.Usage
+	29, // 23: toolsandbox.bus.v1.Turn.service_answers:type_name -> toolsandbox.toolhost.v1.ServiceAnswer
+	30, // 24: toolsandbox.bus.v1.Turn.remarks:type_name -> toolsandbox.agentgw.v1.Remark
+	31, // 25: toolsandbox.bus.v1.TurnUsage.role:type_name -> toolsandbox.world.v1.Role
+	28, // 26: toolsandbox.bus.v1.TurnUsage.usage:type_name -> toolsandbox.agentgw.v1.Usage
 	0,  // 27: toolsandbox.bus.v1.End.reason:type_name -> toolsandbox.bus.v1.EndReason
-	11, // 28: toolsandbox.bus.v1.End.usage:type_name -> toolsandbox.bus.v1.TurnUsage
-	31, // 29: toolsandbox.bus.v1.End.failure_class:type_name -> toolsandbox.agentgw.v1.FailureClass
-	32, // 30: toolsandbox.bus.v1.Snapshot.tables:type_name -> toolsandbox.world.v1.Table
-	6,  // 31: toolsandbox.bus.v1.Result.rollout:type_name -> toolsandbox.bus.v1.Rollout
-	12, // 32: toolsandbox.bus.v1.Result.end:type_name -> toolsandbox.bus.v1.End
-	14, // 33: toolsandbox.bus.v1.Result.milestones:type_name -> toolsandbox.bus.v1.Match
-	14, // 34: toolsandbox.bus.v1.Result.minefields:type_name -> toolsandbox.bus.v1.Match
-	15, // 35: toolsandbox.bus.v1.Result.user_flags:type_name -> toolsandbox.bus.v1.UserFlag
-	18, // 36: toolsandbox.bus.v1.Result.call_grade:type_name -> toolsandbox.bus.v1.CallGrade
-	17, // 37: toolsandbox.bus.v1.Result.causes:type_name -> toolsandbox.bus.v1.Cause
-	19, // 38: toolsandbox.bus.v1.CallGrade.euroeval:type_name -> toolsandbox.bus.v1.CallVerdict
-	19, // 39: toolsandbox.bus.v1.CallGrade.bfcl_strict:type_name -> toolsandbox.bus.v1.CallVerdict
-	40, // [40:40] is the sub-list for method output_type
-	40, // [40:40] is the sub-list for method input_type
-	40, // [40:40] is the sub-list for extension type_name
-	40, // [40:40] is the sub-list for extension extendee
-	0,  // [0:40] is the sub-list for field type_name
+	12, // 28: toolsandbox.bus.v1.End.usage:type_name -> toolsandbox.bus.v1.TurnUsage
+	32, // 29: toolsandbox.bus.v1.End.failure_class:type_name -> toolsandbox.agentgw.v1.FailureClass
+	33, // 30: toolsandbox.bus.v1.Snapshot.tables:type_name -> toolsandbox.world.v1.Table
+	7,  // 31: toolsandbox.bus.v1.Result.rollout:type_name -> toolsandbox.bus.v1.Rollout
+	13, // 32: toolsandbox.bus.v1.Result.end:type_name -> toolsandbox.bus.v1.End
+	15, // 33: toolsandbox.bus.v1.Result.milestones:type_name -> toolsandbox.bus.v1.Match
+	15, // 34: toolsandbox.bus.v1.Result.minefields:type_name -> toolsandbox.bus.v1.Match
+	16, // 35: toolsandbox.bus.v1.Result.user_flags:type_name -> toolsandbox.bus.v1.UserFlag
+	19, // 36: toolsandbox.bus.v1.Result.call_grade:type_name -> toolsandbox.bus.v1.CallGrade
+	18, // 37: toolsandbox.bus.v1.Result.causes:type_name -> toolsandbox.bus.v1.Cause
+	1,  // 38: toolsandbox.bus.v1.Cause.kind:type_name -> toolsandbox.bus.v1.CauseKind
+	20, // 39: toolsandbox.bus.v1.CallGrade.euroeval:type_name -> toolsandbox.bus.v1.CallVerdict
+	20, // 40: toolsandbox.bus.v1.CallGrade.bfcl_strict:type_name -> toolsandbox.bus.v1.CallVerdict
+	41, // [41:41] is the sub-list for method output_type
+	41, // [41:41] is the sub-list for method input_type
+	41, // [41:41] is the sub-list for extension type_name
+	41, // [41:41] is the sub-list for extension extendee
+	0,  // [0:41] is the sub-list for field type_name
 }
 
 func init() { file_toolsandbox_bus_v1_bus_proto_init() }
@@ -2084,7 +2201,7 @@ func file_toolsandbox_bus_v1_bus_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_toolsandbox_bus_v1_bus_proto_rawDesc), len(file_toolsandbox_bus_v1_bus_proto_rawDesc)),
-			NumEnums:      1,
+			NumEnums:      2,
 			NumMessages:   19,
 			NumExtensions: 0,
 			NumServices:   0,
