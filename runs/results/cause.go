@@ -34,6 +34,12 @@ var causeSentences = map[busv1.CauseKind]string{
 	busv1.CauseKind_CAUSE_KIND_CONTEXT_OVERFLOW:  "the conversation did not fit into the model's context",
 	busv1.CauseKind_CAUSE_KIND_MODEL_FAILURE:     "the agent's model failed",
 	busv1.CauseKind_CAUSE_KIND_MINEFIELD:         "a minefield was triggered",
+
+	busv1.CauseKind_CAUSE_KIND_WRONG_PARALLEL_CALLS:   "of the calls of one turn one needed another",
+	busv1.CauseKind_CAUSE_KIND_PREMATURE_CALL:         "a call came before what it depends on",
+	busv1.CauseKind_CAUSE_KIND_GUESSED_ARGUMENT:       "the agent guessed an argument",
+	busv1.CauseKind_CAUSE_KIND_INFORMATION_MISSING:    "the agent called a tool although information was missing",
+	busv1.CauseKind_CAUSE_KIND_WRONG_CANONICALIZATION: "an argument had the wrong form",
 }
 
 // CauseName returns the name of a kind of causes in files and tables, e.g. unknown_tool.

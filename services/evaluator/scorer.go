@@ -35,7 +35,7 @@ var errUnscorable = errors.New("cannot be scored")
 // startingWorld is how the rollouts of a setup start.
 type startingWorld struct {
 	tables translate.Versions
-	world  cause.World
+	world  *cause.World
 }
 
 // scorer scores trajectories. It is safe for concurrent use.
@@ -130,6 +130,7 @@ func (s *scorer) scoreStored(ctx context.Context, rollout *busv1.Rollout, round 
 // omitted messages of a trajectory without a score.
 func (s *scorer) result(ctx context.Context, trajectory *assemble.Trajectory) (*busv1.Result, error) {
 	result := &busv1.Result{}
+	var world *cause.World
 	evaluation, err := s.evaluation(ctx, trajectory.Rollout.GetEvaluationDigest())
 	if err != nil {
 		return nil, err
@@ -152,7 +153,7 @@ func (s *scorer) result(ctx context.Context, trajectory *assemble.Trajectory) (*
 			return nil, err
 		}
 		result = translate.Result(scored, trajectory.Len())
-		result.Causes = cause.FindClasses(trajectory, result, evaluation.Source, starting.world)
+		world = starting.world
 	case trajectory.End.GetReason() == busv1.EndReason_END_REASON_MODEL_FAILURE:
 		result.TurnCount = trajectory.MaxMessages
 		if evaluation.Task != nil {
@@ -163,7 +164,7 @@ func (s *scorer) result(ctx context.Context, trajectory *assemble.Trajectory) (*
 	result.MilestoneCount = int32(evaluation.Milestones.Len())
 	result.MessageCount = int32(trajectory.Len())
 	if !bus.IsUnscored(trajectory.End) && evaluation.Task == nil {
-		result.Causes = cause.Merge(cause.Find(trajectory, result), result.GetCauses())
+		result.Causes = cause.Find(trajectory, result, evaluation.Source, world)
 	}
 	if isChecked(trajectory.Rollout.GetUser()) {
 		result.UserFlags = usercheck.Check(evaluation.User, trajectory.Messages, trajectory.Starting)

@@ -97,7 +97,7 @@ func (c *classifier) findOtherForm(list []wanted) {
 		}
 		if first != nil && !exact {
 			value, _ := first.arguments.Get(want.name)
-			c.add(WrongCanonicalization, first.index, first.call.GetTool()+" "+want.name+" "+python.JSON(value))
+			c.add(busv1.CauseKind_CAUSE_KIND_WRONG_CANONICALIZATION, first.index, first.call.GetTool()+" "+want.name+" "+python.JSON(value))
 		}
 	}
 }

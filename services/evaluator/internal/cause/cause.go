@@ -8,6 +8,7 @@ import (
 
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/assemble"
 )
@@ -19,8 +20,9 @@ type finder struct {
 }
 
 // Find returns the causes in a trajectory with its result, by the index at which each happened
-// first. Of a trajectory whose messages are omitted it finds those of remarks, score and end.
-func Find(t *assemble.Trajectory, result *busv1.Result) []*busv1.Cause {
+// first. Of a trajectory whose messages are omitted it finds those of remarks, score and end. The
+// classes of an error analysis need the world, nil for a rollout without a milestone's score.
+func Find(t *assemble.Trajectory, result *busv1.Result, evaluation *evaluationv1.Evaluation, world *World) []*busv1.Cause {
 	f := &finder{calls: make(map[string]*worldv1.ToolCall)}
 	called := false
 	for _, m := range t.Messages[min(t.Starting, len(t.Messages)):] {
@@ -42,6 +44,9 @@ func Find(t *assemble.Trajectory, result *busv1.Result) []*busv1.Cause {
 		}
 	}
 	f.end(t.End, end)
+	if world != nil && result.GetSimilarity() < 1 {
+		f.classify(t, result, evaluation, world)
+	}
 	slices.SortStableFunc(f.causes, func(a, b *busv1.Cause) int { return int(a.GetIndex() - b.GetIndex()) })
 	return f.causes
 }

@@ -41,7 +41,7 @@ func remark(role worldv1.Role, index int32, kind agentgwv1.RemarkKind, detail st
 func TestOmittedMessages(t *testing.T) {
 	failed := &busv1.End{Reason: busv1.EndReason_END_REASON_MODEL_FAILURE, ExceptionType: "KeyError"}
 	want := []*busv1.Cause{{Kind: busv1.CauseKind_CAUSE_KIND_MODEL_FAILURE, Count: 1, Index: 40, Detail: "KeyError"}}
-	got := cause.Find(&assemble.Trajectory{Omitted: 40, Starting: 2, End: failed}, &busv1.Result{})
+	got := cause.Find(&assemble.Trajectory{Omitted: 40, Starting: 2, End: failed}, &busv1.Result{}, nil, nil)
 	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
 		t.Errorf("causes (-want +got):\n%s", diff)
 	}
@@ -101,7 +101,7 @@ func TestFind(t *testing.T) {
 			for i, m := range trajectory.Messages {
 				m.Index = int32(i)
 			}
-			if diff := cmp.Diff(test.want, cause.Find(trajectory, test.result), protocmp.Transform()); diff != "" {
+			if diff := cmp.Diff(test.want, cause.Find(trajectory, test.result, nil, nil), protocmp.Transform()); diff != "" {
 				t.Errorf("causes (-want +got):\n%s", diff)
 			}
 		})

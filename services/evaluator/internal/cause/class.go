@@ -12,16 +12,6 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/assemble"
 )
 
-// These are the classes of an error analysis. They are found in the calls, the tables and the
-// milestones.
-const (
-	WrongParallelCalls    = "wrong_parallel_calls"
-	PrematureCall         = "premature_call"
-	GuessedArgument       = "guessed_argument"
-	InformationMissing    = "information_missing"
-	WrongCanonicalization = "wrong_canonicalization"
-)
-
 // insufficient is the category of scenarios that lack a tool or a fact.
 const insufficient = "INSUFFICIENT_INFORMATION"
 
@@ -34,37 +24,30 @@ type World struct {
 }
 
 // WorldOf returns the world of a setup.
-func WorldOf(setup *setupv1.Setup) World {
+func WorldOf(setup *setupv1.Setup) *World {
 	zone, err := time.LoadLocation(setup.GetClock().GetTimeZone())
 	if err != nil {
 		zone = time.UTC
 	}
-	return World{zone: zone, names: provenance.NamesOf(setup.GetTables()), insufficient: slices.Contains(setup.GetCategories(), insufficient), tables: setup.GetTables()}
+	return &World{zone: zone, names: provenance.NamesOf(setup.GetTables()), insufficient: slices.Contains(setup.GetCategories(), insufficient), tables: setup.GetTables()}
 }
 
-// classifier finds the classes in one trajectory.
+// classifier finds the classes of an error analysis in one trajectory: in its calls, its tables and
+// its milestones.
 type classifier struct {
-	finder
+	*finder
 	*history
-	world  World
+	world  *World
 	result *busv1.Result
 	graph  *evaluationv1.Graph // the milestones
 }
 
-// FindClasses returns the causes of the classes in a whole trajectory that is scored.
-func FindClasses(t *assemble.Trajectory, result *busv1.Result, evaluation *evaluationv1.Evaluation, world World) []*busv1.Cause {
-	c := &classifier{history: newHistory(t, world), world: world, result: result, graph: evaluation.GetMilestones()}
+// classify adds the causes of the classes.
+func (f *finder) classify(t *assemble.Trajectory, result *busv1.Result, evaluation *evaluationv1.Evaluation, world *World) {
+	c := &classifier{finder: f, history: newHistory(t, world), world: world, result: result, graph: evaluation.GetMilestones()}
 	c.findGuesses()
 	c.findParallel()
 	c.findPremature()
 	c.findMissing()
 	c.findCanonical()
-	return c.causes
-}
-
-// Merge returns the causes of both lists by index.
-func Merge(a, b []*busv1.Cause) []*busv1.Cause {
-	all := slices.Concat(a, b)
-	slices.SortStableFunc(all, func(a, b *busv1.Cause) int { return int(a.GetIndex() - b.GetIndex()) })
-	return all
 }

@@ -2,6 +2,7 @@ package cause
 
 import (
 	"github.com/toolsandbox/toolsandbox/internal/provenance"
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
@@ -22,7 +23,7 @@ func (c *classifier) findGuesses() {
 			for _, one := range b.calls {
 				for _, argument := range told.Untold(one.call, b.wrote()) {
 					if !seen[argument.Value] {
-						c.add(GuessedArgument, one.index, one.call.GetTool()+" "+argument.Name+" "+argument.Value)
+						c.add(busv1.CauseKind_CAUSE_KIND_GUESSED_ARGUMENT, one.index, one.call.GetTool()+" "+argument.Name+" "+argument.Value)
 					}
 					seen[argument.Value] = true
 				}

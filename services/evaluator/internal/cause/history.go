@@ -55,7 +55,7 @@ type history struct {
 }
 
 // newHistory reads the calls of a trajectory.
-func newHistory(t *assemble.Trajectory, world World) *history {
+func newHistory(t *assemble.Trajectory, world *World) *history {
 	h := &history{messages: t.Messages, starting: t.Starting, tables: slices.Concat(world.tables, t.Tables)}
 	messages := t.Messages[min(t.Starting, len(t.Messages)):]
 	for len(messages) > 0 {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/toolsandbox/toolsandbox/internal/world"
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 )
 
@@ -27,7 +28,7 @@ func (c *classifier) findMissing() {
 		mined := slices.ContainsFunc(b.calls, c.triggersMinefield)
 		changed := slices.ContainsFunc(b.changed, func(table string) bool { return !expected[table] })
 		if mined || changed {
-			c.add(InformationMissing, b.calls[0].index, b.calls[0].call.GetTool())
+			c.add(busv1.CauseKind_CAUSE_KIND_INFORMATION_MISSING, b.calls[0].index, b.calls[0].call.GetTool())
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/toolsandbox/toolsandbox/internal/world"
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 )
 
 // findParallel finds calls of one turn of which one needed another: an order of them raises that is
@@ -17,7 +18,7 @@ func (c *classifier) findParallel() {
 		}
 		for _, one := range b.calls {
 			if b.permuted && one.failed() || c.lacksNeighbour(b, one) || c.repeatedAfter(i, one) || c.needsAnswer(i, one) {
-				c.add(WrongParallelCalls, one.index, one.call.GetTool())
+				c.add(busv1.CauseKind_CAUSE_KIND_WRONG_PARALLEL_CALLS, one.index, one.call.GetTool())
 				break
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/toolsandbox/toolsandbox/internal/evaluation"
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 )
 
@@ -13,7 +14,7 @@ func (c *classifier) findPremature() {
 	for i, b := range c.batches {
 		for _, one := range b.calls {
 			if one.failed() && c.succeedsAfterChange(i, one) || one.succeeded() && c.precedesMilestone(one) {
-				c.add(PrematureCall, one.index, one.call.GetTool())
+				c.add(busv1.CauseKind_CAUSE_KIND_PREMATURE_CALL, one.index, one.call.GetTool())
 			}
 		}
 	}

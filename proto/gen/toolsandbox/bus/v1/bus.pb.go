@@ -132,6 +132,17 @@ const (
 	CauseKind_CAUSE_KIND_MODEL_FAILURE CauseKind = 12
 	// A minefield was triggered.
 	CauseKind_CAUSE_KIND_MINEFIELD CauseKind = 13
+	// Calls of one turn of which one needed another. The detail is the tool.
+	CauseKind_CAUSE_KIND_WRONG_PARALLEL_CALLS CauseKind = 14
+	// A call before what it depends on. The detail is the tool.
+	CauseKind_CAUSE_KIND_PREMATURE_CALL CauseKind = 15
+	// An argument that nothing had told the agent. The detail is tool, argument and value.
+	CauseKind_CAUSE_KIND_GUESSED_ARGUMENT CauseKind = 16
+	// A call although a tool or a fact was missing that the task needs. The detail is the tool.
+	CauseKind_CAUSE_KIND_INFORMATION_MISSING CauseKind = 17
+	// An argument that means what a milestone wants, in another form. The detail is tool, argument and
+	// value.
+	CauseKind_CAUSE_KIND_WRONG_CANONICALIZATION CauseKind = 18
 )
 
 // Enum value maps for CauseKind.
@@ -151,22 +162,32 @@ var (
 		11: "CAUSE_KIND_CONTEXT_OVERFLOW",
 		12: "CAUSE_KIND_MODEL_FAILURE",
 		13: "CAUSE_KIND_MINEFIELD",
+		14: "CAUSE_KIND_WRONG_PARALLEL_CALLS",
+		15: "CAUSE_KIND_PREMATURE_CALL",
+		16: "CAUSE_KIND_GUESSED_ARGUMENT",
+		17: "CAUSE_KIND_INFORMATION_MISSING",
+		18: "CAUSE_KIND_WRONG_CANONICALIZATION",
 	}
 	CauseKind_value = map[string]int32{
-		"CAUSE_KIND_UNSPECIFIED":       0,
-		"CAUSE_KIND_NO_TOOL_CALLED":    1,
-		"CAUSE_KIND_CALL_AS_TEXT":      2,
-		"CAUSE_KIND_EMPTY_ANSWER":      3,
-		"CAUSE_KIND_CUT_OFF":           4,
-		"CAUSE_KIND_ARGUMENTS_NO_JSON": 5,
-		"CAUSE_KIND_UNKNOWN_TOOL":      6,
-		"CAUSE_KIND_WRONG_ARGUMENTS":   7,
-		"CAUSE_KIND_TOOL_ERROR":        8,
-		"CAUSE_KIND_REPEATED_TURN":     9,
-		"CAUSE_KIND_MESSAGE_LIMIT":     10,
-		"CAUSE_KIND_CONTEXT_OVERFLOW":  11,
-		"CAUSE_KIND_MODEL_FAILURE":     12,
-		"CAUSE_KIND_MINEFIELD":         13,
+		"CAUSE_KIND_UNSPECIFIED":            0,
+		"CAUSE_KIND_NO_TOOL_CALLED":         1,
+		"CAUSE_KIND_CALL_AS_TEXT":           2,
+		"CAUSE_KIND_EMPTY_ANSWER":           3,
+		"CAUSE_KIND_CUT_OFF":                4,
+		"CAUSE_KIND_ARGUMENTS_NO_JSON":      5,
+		"CAUSE_KIND_UNKNOWN_TOOL":           6,
+		"CAUSE_KIND_WRONG_ARGUMENTS":        7,
+		"CAUSE_KIND_TOOL_ERROR":             8,
+		"CAUSE_KIND_REPEATED_TURN":          9,
+		"CAUSE_KIND_MESSAGE_LIMIT":          10,
+		"CAUSE_KIND_CONTEXT_OVERFLOW":       11,
+		"CAUSE_KIND_MODEL_FAILURE":          12,
+		"CAUSE_KIND_MINEFIELD":              13,
+		"CAUSE_KIND_WRONG_PARALLEL_CALLS":   14,
+		"CAUSE_KIND_PREMATURE_CALL":         15,
+		"CAUSE_KIND_GUESSED_ARGUMENT":       16,
+		"CAUSE_KIND_INFORMATION_MISSING":    17,
+		"CAUSE_KIND_WRONG_CANONICALIZATION": 18,
 	}
 )
 
@@ -2070,7 +2091,7 @@ const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"\x14END_REASON_CANCELLED\x10\x03\x12\x1c\n" +
 	"\x18END_REASON_MODEL_FAILURE\x10\x04\x12\x1d\n" +
 	"\x19END_REASON_INFRASTRUCTURE\x10\x05\x12\x1c\n" +
-	"\x18END_REASON_REPEATED_TURN\x10\x06*\xa7\x03\n" +
+	"\x18END_REASON_REPEATED_TURN\x10\x06*\xd7\x04\n" +
 	"\tCauseKind\x12\x1a\n" +
 	"\x16CAUSE_KIND_UNSPECIFIED\x10\x00\x12\x1d\n" +
 	"\x19CAUSE_KIND_NO_TOOL_CALLED\x10\x01\x12\x1b\n" +
@@ -2086,7 +2107,12 @@ const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"\x12\x1f\n" +
 	"\x1bCAUSE_KIND_CONTEXT_OVERFLOW\x10\v\x12\x1c\n" +
 	"\x18CAUSE_KIND_MODEL_FAILURE\x10\f\x12\x18\n" +
-	"\x14CAUSE_KIND_MINEFIELD\x10\rB\xd3\x01\n" +
+	"\x14CAUSE_KIND_MINEFIELD\x10\r\x12#\n" +
+	"\x1fCAUSE_KIND_WRONG_PARALLEL_CALLS\x10\x0e\x12\x1d\n" +
+	"\x19CAUSE_KIND_PREMATURE_CALL\x10\x0f\x12\x1f\n" +
+	"\x1bCAUSE_KIND_GUESSED_ARGUMENT\x10\x10\x12\"\n" +
+	"\x1eCAUSE_KIND_INFORMATION_MISSING\x10\x11\x12%\n" +
+	"!CAUSE_KIND_WRONG_CANONICALIZATION\x10\x12B\xd3\x01\n" +
 	"\x16com.toolsandbox.bus.v1B\bBusProtoP\x01ZEgithub.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1;busv1\xa2\x02\x03TBX\xaa\x02\x12Toolsandbox.Bus.V1\xca\x02\x12Toolsandbox\\Bus\\V1\xe2\x02\x1eToolsandbox\\Bus\\V1\\GPBMetadata\xea\x02\x14Toolsandbox::Bus::V1b\x06proto3"
 
 var (
