@@ -29,7 +29,7 @@ type facts struct {
 	numbers     []float64       // without sign
 	spoken      []float64       // those in texts
 	phones      []string        // digits of the numbers in texts
-	returned    []string        // digits of the values that tools returned
+	returned    map[string]bool // texts that tools returned, and their digits
 	clocks      map[int]bool    // times of day, in minutes of the half day
 	exactClocks bool            // a time of day was told to the second
 	stamps      []float64       // POSIX seconds
@@ -39,7 +39,7 @@ type facts struct {
 }
 
 func newFacts() facts {
-	return facts{words: make(map[string]bool), clocks: make(map[int]bool), weekdays: make(map[time.Weekday]bool), months: make(map[time.Month]bool)}
+	return facts{words: make(map[string]bool), returned: make(map[string]bool), clocks: make(map[int]bool), weekdays: make(map[time.Weekday]bool), months: make(map[time.Month]bool)}
 }
 
 var (

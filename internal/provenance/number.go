@@ -23,6 +23,8 @@ func (j *judge) toldNumber(name string, number float64) bool {
 		return true
 	case size >= firstStamp && size <= lastStamp:
 		return j.toldStamp(number)
+	case size > lastStamp:
+		return size <= 1000*lastStamp && (j.isTold(size/1000) || j.toldStamp(number/1000)) // milliseconds
 	case name == "year":
 		return j.toldYear(int(number))
 	}
@@ -97,7 +99,12 @@ func (f *facts) toldPhone(digits string) bool {
 			return true
 		}
 	}
-	return slices.ContainsFunc(f.returned, func(told string) bool { return isSwapped(told, digits) })
+	for told := range f.returned {
+		if isSwapped(told, digits) {
+			return true
+		}
+	}
+	return false
 }
 
 // isSwapped reports whether two texts differ in two neighbouring characters that are swapped.

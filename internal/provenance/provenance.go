@@ -116,12 +116,12 @@ func (c *Conversation) learnValue(value python.Value) {
 	}
 	if number, ok := numberOf(value); ok {
 		c.learnNumber(number, c.zone)
-		c.returned = append(c.returned, digitsOf(python.Text(value)))
+		c.returned[python.Text(value)] = true
 		return
 	}
 	if text, ok := value.AsStr(); ok {
 		c.learnText(text)
-		c.returned = append(c.returned, digitsOf(text))
+		c.returned[text], c.returned[digitsOf(text)] = true, true
 	}
 }
 

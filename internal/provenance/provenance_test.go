@@ -56,6 +56,7 @@ var untold = map[string]struct {
 	"other amount":             {[]*worldv1.Message{says(user, agent, "1.79 a liter")}, "f", `{"amount": 6.776}`, []string{"amount 6.776"}},
 	"degrees":                  {[]*worldv1.Message{says(user, agent, `37°21'25" N, 122°02'30" W`)}, "f", `{"latitude": 37.356944, "longitude": -122.041667}`, nil},
 	"id":                       {[]*worldv1.Message{returned(`[{"person_id": "a1-b2"}]`)}, "f", `{"person_id": "a1-b2", "other_id": "a1-b3"}`, []string{`other_id "a1-b3"`}},
+	"word for an id":           {[]*worldv1.Message{says(user, agent, "Remove Mateo.")}, "f", `{"person_id": "Mateo", "phone_number": "driver"}`, []string{`person_id "Mateo"`, `phone_number "driver"`}},
 	"name":                     {[]*worldv1.Message{says(user, agent, "Save Jürgen, my plumber.")}, "add", `{"name": "Juergen"}`, nil},
 	"invented name":            {[]*worldv1.Message{says(user, agent, "Save my plumber.")}, "add", `{"name": "John Doe"}`, []string{`name "John Doe"`}},
 	"name in a text":           {[]*worldv1.Message{says(user, agent, "Tell him that I'm late.")}, "add", `{"content": "Tell Hildegard that I'm late"}`, []string{`content "Tell Hildegard that I'm late"`}},

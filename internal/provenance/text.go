@@ -22,8 +22,19 @@ var (
 
 // toldText reports whether the facts of a text were told: its numbers, ids and names.
 func (j *judge) toldText(name, text string, writes bool) bool {
-	if folded := fold(strings.TrimSpace(text)); folded == "" || strings.Contains(j.text.String(), folded) {
+	folded := fold(strings.TrimSpace(text))
+	switch {
+	case folded == "" || j.returned[text]:
 		return true
+	case isKey(name) && !strings.ContainsAny(text, "0123456789"):
+		return false
+	case strings.Contains(j.text.String(), folded):
+		return true
+	}
+	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02 15:04"} {
+		if at, err := time.ParseInLocation(layout, text, j.zone); err == nil {
+			return j.isTold(float64(at.Unix())) || j.toldStamp(float64(at.Unix()))
+		}
 	}
 	if phoneForm.MatchString(text) && !dateForm.MatchString(text) {
 		return j.toldPhone(digitsOf(text))
@@ -40,6 +51,11 @@ func (j *judge) toldText(name, text string, writes bool) bool {
 		}
 	}
 	return j.toldNames(name, text, writes)
+}
+
+// isKey reports whether an argument is for ids or phone numbers, so that a word is none.
+func isKey(argument string) bool {
+	return strings.HasSuffix(argument, "_id") || strings.HasSuffix(argument, "phone_number")
 }
 
 // toldDigits reports whether a word with digits was told: a date, a time, a number or an id.

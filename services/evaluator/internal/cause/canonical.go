@@ -85,7 +85,7 @@ func (c *classifier) findOtherForm(list []wanted) {
 		exact := false
 		for _, b := range c.batches {
 			for _, one := range b.calls {
-				value, ok := one.arguments.Get(want.name)
+				value, ok := want.argument(one)
 				if !ok || want.tool != "" && want.tool != one.call.GetTool() {
 					continue
 				}
@@ -96,10 +96,21 @@ func (c *classifier) findOtherForm(list []wanted) {
 			}
 		}
 		if first != nil && !exact {
-			value, _ := first.arguments.Get(want.name)
+			value, _ := want.argument(first)
 			c.add(busv1.CauseKind_CAUSE_KIND_WRONG_CANONICALIZATION, first.index, first.call.GetTool()+" "+want.name+" "+python.JSON(value))
 		}
 	}
+}
+
+// argument returns the argument of a call for the value: that of its name, or whose name ends that
+// of the column, as phone_number does of recipient_phone_number.
+func (w wanted) argument(one *invocation) (python.Value, bool) {
+	for _, item := range one.arguments.Items() {
+		if item.Key == w.name || w.tool == "" && strings.HasSuffix(w.name, "_"+item.Key) {
+			return item.Value, true
+		}
+	}
+	return python.Value{}, false
 }
 
 func (w wanted) isMetBy(value python.Value) bool {

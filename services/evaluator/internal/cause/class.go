@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/toolsandbox/toolsandbox/internal/provenance"
+	"github.com/toolsandbox/toolsandbox/internal/world"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
@@ -21,6 +22,7 @@ type World struct {
 	names        provenance.Names
 	insufficient bool
 	tables       []*worldv1.Table // one for each table
+	schema       *world.Schema
 }
 
 // WorldOf returns the world of a setup.
@@ -29,7 +31,10 @@ func WorldOf(setup *setupv1.Setup) *World {
 	if err != nil {
 		zone = time.UTC
 	}
-	return &World{zone: zone, names: provenance.NamesOf(setup.GetTables()), insufficient: slices.Contains(setup.GetCategories(), insufficient), tables: setup.GetTables()}
+	return &World{
+		zone: zone, names: provenance.NamesOf(setup.GetTables()), insufficient: slices.Contains(setup.GetCategories(), insufficient),
+		tables: setup.GetTables(), schema: world.SchemaOrBuiltin(setup.GetSchema()),
+	}
 }
 
 // classifier finds the classes of an error analysis in one trajectory: in its calls, its tables and

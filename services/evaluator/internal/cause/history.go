@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/toolsandbox/toolsandbox/internal/messagetext"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/python"
@@ -94,29 +96,53 @@ func (h *history) newBatch(calls, answers []*worldv1.Message) *batch {
 		}
 		b.calls = append(b.calls, one)
 	}
+	if len(answers) == 0 {
+		return b
+	}
 	for _, table := range h.tables {
-		if len(answers) > 0 && table.GetIndex() >= answers[0].GetIndex() && table.GetIndex() <= answers[len(answers)-1].GetIndex() {
+		at := table.GetIndex()
+		if at >= answers[0].GetIndex() && at <= answers[len(answers)-1].GetIndex() && !slices.EqualFunc(table.GetRows(), h.rows(table.GetName(), at), equalRows) {
 			b.changed = append(b.changed, table.GetName())
 		}
 	}
 	return b
 }
 
-// changedColumns returns the columns of the rows that a batch changed.
-func (h *history) changedColumns(b *batch, schema func(table string) []string) []string {
-	first := b.calls[0].index
-	var columns []string
+func equalRows(a, b *worldv1.Row) bool { return proto.Equal(a, b) }
+
+// end returns the index after the answers of a batch.
+func (b *batch) end() int32 { return b.calls[0].index + 2*int32(len(b.calls)) }
+
+// change is a cell before and after a batch.
+type change struct {
+	table         string
+	row, cell     int
+	before, after *worldv1.Value
+}
+
+// changes returns the cells that a batch changed in rows that keep their place.
+func (h *history) changes(b *batch) []change {
+	var list []change
 	for _, name := range b.changed {
-		before, after := h.rows(name, first), h.rows(name, first+int32(2*len(b.calls)))
+		before, after := h.rows(name, b.calls[0].index), h.rows(name, b.end())
 		for i := range min(len(before), len(after)) {
-			for j, column := range schema(name) {
-				if j < len(before[i].GetCells()) && j < len(after[i].GetCells()) && before[i].GetCells()[j].String() != after[i].GetCells()[j].String() {
-					columns = append(columns, column)
+			for j := range min(len(before[i].GetCells()), len(after[i].GetCells())) {
+				if was, is := before[i].GetCells()[j], after[i].GetCells()[j]; !proto.Equal(was, is) {
+					list = append(list, change{name, i, j, was, is})
 				}
 			}
 		}
 	}
-	return columns
+	return list
+}
+
+// cell returns the cell of a change before a message, nil if there is none.
+func (h *history) cell(c change, index int32) *worldv1.Value {
+	rows := h.rows(c.table, index)
+	if c.row >= len(rows) || c.cell >= len(rows[c.row].GetCells()) {
+		return nil
+	}
+	return rows[c.row].GetCells()[c.cell]
 }
 
 // rows returns the rows of a table before a message.

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolsandbox/toolsandbox/internal/world"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 )
 
@@ -33,15 +32,10 @@ func (c *classifier) lacksNeighbour(b *batch, one *invocation) bool {
 	}
 	_, text := one.exception()
 	text = strings.ToLower(text)
-	return slices.ContainsFunc(c.changedColumns(b, columnsOf), func(column string) bool {
-		return strings.Contains(text, strings.ReplaceAll(column, "_", " "))
+	return slices.ContainsFunc(c.changes(b), func(changed change) bool {
+		table, _ := c.world.schema.Table(changed.table)
+		return changed.cell < len(table.Columns) && strings.Contains(text, strings.ReplaceAll(table.Columns[changed.cell].Name, "_", " "))
 	})
-}
-
-// columnsOf returns the columns of a built-in table.
-func columnsOf(table string) []string {
-	found, _ := world.Builtin().Table(table)
-	return found.ColumnNames()
 }
 
 // repeatedAfter reports whether a call that raised in a batch which changed the world succeeds

@@ -3,6 +3,8 @@ package cause
 import (
 	"slices"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/toolsandbox/toolsandbox/internal/evaluation"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
@@ -21,18 +23,26 @@ func (c *classifier) findPremature() {
 }
 
 // succeedsAfterChange reports whether a call succeeds later, after a batch in between has changed
-// the world.
+// the world. A call that had nothing to do was not premature: the world already was as the later
+// one makes it.
 func (c *classifier) succeedsAfterChange(at int, one *invocation) bool {
 	changed := false
 	for _, b := range c.batches[at+1:] {
 		for _, later := range b.calls {
 			if later.sameAs(one) {
-				return changed && later.succeeded()
+				return changed && later.succeeded() && !c.wasSo(c.batches[at], b)
 			}
 		}
 		changed = changed || b.wrote()
 	}
 	return false
+}
+
+// wasSo reports whether what a batch made of a cell was so before or after an earlier one.
+func (c *classifier) wasSo(earlier, b *batch) bool {
+	return slices.ContainsFunc(c.changes(b), func(made change) bool {
+		return proto.Equal(c.cell(made, earlier.calls[0].index), made.after) || proto.Equal(c.cell(made, earlier.end()), made.after)
+	})
 }
 
 // precedesMilestone reports whether a milestone wants a call, and one before it that looks at a
