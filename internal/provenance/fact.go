@@ -13,8 +13,11 @@ import (
 )
 
 const (
-	// maxNumbers bounds the told numbers that sums use, and maxMoments the told times.
-	maxNumbers, maxMoments = 256, 128
+	// summands is the number of the last told numbers that sums use.
+	summands = 256
+	// maxNumbers, maxSpoken and maxMoments bound the told numbers, those in texts, and times. A
+	// conversation with more is full: what it told later is unknown.
+	maxNumbers, maxSpoken, maxMoments = 4096, 512, 128
 	// small is the largest whole number that is not judged without the tools' descriptions.
 	small = 12
 	// firstStamp and lastStamp bound the numbers that are POSIX seconds.
@@ -23,6 +26,7 @@ const (
 
 // facts are the facts that were told.
 type facts struct {
+	full        bool // more was told than is kept
 	strict      bool // whole numbers up to small are judged
 	words       map[string]bool
 	text        strings.Builder // all texts, in lower case without marks
@@ -72,7 +76,7 @@ func (f *facts) learnText(text string) {
 	for _, m := range numeral.Mentions(tokens) {
 		f.learnMention(m)
 	}
-	for _, written := range numberForm.FindAllString(text, maxNumbers) {
+	for _, written := range numberForm.FindAllString(text, -1) {
 		f.learnAmount(parseNumber(written))
 	}
 	for _, group := range groupForm.FindAllString(text, -1) {
@@ -135,8 +139,12 @@ func (f *facts) learnMention(m numeral.Mention) {
 
 // learnNumber adds a number of a tool's answer.
 func (f *facts) learnNumber(number float64, zone *time.Location) {
-	f.numbers = addNumber(f.numbers, number)
-	if number < firstStamp || number > lastStamp || len(f.stamps) >= maxMoments {
+	f.addNumber(&f.numbers, number, maxNumbers)
+	if number < firstStamp || number > lastStamp {
+		return
+	}
+	if len(f.stamps) == maxMoments {
+		f.full = true
 		return
 	}
 	f.stamps = append(f.stamps, number)
@@ -147,16 +155,19 @@ func (f *facts) learnNumber(number float64, zone *time.Location) {
 
 // learnAmount adds a number of a text.
 func (f *facts) learnAmount(number float64) {
-	f.spoken = addNumber(f.spoken, number)
-	f.numbers = addNumber(f.numbers, number)
+	f.addNumber(&f.spoken, number, maxSpoken)
+	f.addNumber(&f.numbers, number, maxNumbers)
 }
 
-// addNumber adds a number without its sign.
-func addNumber(list []float64, number float64) []float64 {
-	if number = math.Abs(number); slices.Contains(list, number) {
-		return list
+// addNumber adds a number without its sign to a list with a bound.
+func (f *facts) addNumber(list *[]float64, number float64, bound int) {
+	switch number = math.Abs(number); {
+	case f.full || slices.Contains(*list, number):
+	case len(*list) == bound:
+		f.full = true
+	default:
+		*list = append(*list, number)
 	}
-	return append(list, number)
 }
 
 func (f *facts) learnClock(hour, minute int) {

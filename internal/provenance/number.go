@@ -64,7 +64,7 @@ func (f *facts) isComputed(size float64) bool {
 		return math.Abs(value-size) <= max(1e-6*size, 0.501*math.Pow10(-decimals(size)))
 	}
 	numbers := slices.DeleteFunc(slices.Clone(f.numbers), func(n float64) bool { return n == 0 || n >= firstStamp })
-	numbers = numbers[max(0, len(numbers)-maxNumbers):]
+	numbers = numbers[max(0, len(numbers)-summands):]
 	for i, a := range numbers {
 		for _, scale := range scales {
 			if isNear(a*scale) || isNear(a/scale) {

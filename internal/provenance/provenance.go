@@ -36,7 +36,12 @@ type Conversation struct {
 	public     Names
 	facts
 	said []string // texts of the agent that the user has not answered
+	read int      // bytes of messages
 }
+
+// maxRead bounds the bytes of the messages. A conversation with more is full: nothing counts as
+// untold any more.
+const maxRead = 1 << 20
 
 // Argument is an argument that nothing has told.
 type Argument struct {
@@ -67,8 +72,10 @@ func New(cfg Config) *Conversation {
 // them; calls tell nothing.
 func (c *Conversation) Learn(m *worldv1.Message) {
 	const agent, user = worldv1.Role_ROLE_AGENT, worldv1.Role_ROLE_USER
+	c.read += len(messagetext.Content(m))
+	c.full = c.full || c.read > maxRead
 	switch {
-	case !world.VisibleTo(m, agent):
+	case c.full || !world.VisibleTo(m, agent):
 	case m.GetSender() == agent:
 		if m.GetRecipient() == user {
 			c.said = append(c.said, m.GetText())
@@ -138,7 +145,7 @@ func numberOf(value python.Value) (float64, bool) {
 // has none.
 func (c *Conversation) Untold(call *worldv1.ToolCall, writes bool) []Argument {
 	value, err := messagetext.Arguments(call)
-	if err != nil {
+	if err != nil || c.full {
 		return nil
 	}
 	dict, ok := value.AsDict()

@@ -1,6 +1,8 @@
 package provenance_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -112,6 +114,23 @@ func TestScale(t *testing.T) {
 	}
 	if got := provenance.New(provenance.Config{Tools: []*worldv1.Tool{stars}}).Untold(call, true); len(got) != 1 {
 		t.Errorf("with tools: got %v, want one", got)
+	}
+}
+
+// TestFull judges nothing once more was told than is kept.
+func TestFull(t *testing.T) {
+	conversation := provenance.New(provenance.Config{})
+	call := &worldv1.ToolCall{Tool: "f", ArgumentsJson: `{"amount": 123.456}`}
+	if got := conversation.Untold(call, true); len(got) != 1 {
+		t.Errorf("before: got %v, want one", got)
+	}
+	var many strings.Builder
+	for i := range 10_000 {
+		fmt.Fprintf(&many, "%d ", i)
+	}
+	conversation.Learn(says(user, agent, many.String()))
+	if got := conversation.Untold(call, true); len(got) > 0 {
+		t.Errorf("after: got %v, want none", got)
 	}
 }
 

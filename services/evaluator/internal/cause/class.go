@@ -44,12 +44,13 @@ type classifier struct {
 	*history
 	world  *World
 	result *busv1.Result
-	graph  *evaluationv1.Graph // the milestones
+	graph  *evaluationv1.Graph  // the milestones
+	needed map[*invocation]bool // calls that guessed what the answers of their turn tell
 }
 
 // classify adds the causes of the classes.
 func (f *finder) classify(t *assemble.Trajectory, result *busv1.Result, evaluation *evaluationv1.Evaluation, world *World) {
-	c := &classifier{finder: f, history: newHistory(t, world), world: world, result: result, graph: evaluation.GetMilestones()}
+	c := &classifier{finder: f, history: newHistory(t, world), world: world, result: result, graph: evaluation.GetMilestones(), needed: make(map[*invocation]bool)}
 	c.findGuesses()
 	c.findParallel()
 	c.findPremature()

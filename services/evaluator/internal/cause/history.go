@@ -51,15 +51,18 @@ func (b *batch) wrote() bool { return len(b.changed) > 0 }
 // history is the calls of a rollout, by turn.
 type history struct {
 	messages []*worldv1.Message
-	starting int
 	batches  []*batch
 	tables   []*worldv1.Table // all versions
 }
 
-// newHistory reads the calls of a trajectory.
+// maxMessages bounds the messages in which classes are looked for, because the search takes
+// superlinear time.
+const maxMessages = 1000
+
+// newHistory reads the calls of a trajectory, of its first maxMessages.
 func newHistory(t *assemble.Trajectory, world *World) *history {
-	h := &history{messages: t.Messages, starting: t.Starting, tables: slices.Concat(world.tables, t.Tables)}
-	messages := t.Messages[min(t.Starting, len(t.Messages)):]
+	h := &history{messages: t.Messages[:min(maxMessages, len(t.Messages))], tables: slices.Concat(world.tables, t.Tables)}
+	messages := h.messages[min(t.Starting, len(h.messages)):]
 	for len(messages) > 0 {
 		calls := 0
 		for calls < len(messages) && messages[calls].GetSender() == worldv1.Role_ROLE_AGENT && messages[calls].GetCall() != nil {
@@ -113,11 +116,11 @@ func equalRows(a, b *worldv1.Row) bool { return proto.Equal(a, b) }
 // end returns the index after the answers of a batch.
 func (b *batch) end() int32 { return b.calls[0].index + 2*int32(len(b.calls)) }
 
-// change is a cell before and after a batch.
+// change is a cell that a batch changed.
 type change struct {
-	table         string
-	row, cell     int
-	before, after *worldv1.Value
+	table     string
+	row, cell int
+	after     *worldv1.Value
 }
 
 // changes returns the cells that a batch changed in rows that keep their place.
@@ -128,7 +131,7 @@ func (h *history) changes(b *batch) []change {
 		for i := range min(len(before), len(after)) {
 			for j := range min(len(before[i].GetCells()), len(after[i].GetCells())) {
 				if was, is := before[i].GetCells()[j], after[i].GetCells()[j]; !proto.Equal(was, is) {
-					list = append(list, change{name, i, j, was, is})
+					list = append(list, change{name, i, j, is})
 				}
 			}
 		}

@@ -16,7 +16,7 @@ func (c *classifier) findParallel() {
 			continue
 		}
 		for _, one := range b.calls {
-			if b.permuted && one.failed() || c.lacksNeighbour(b, one) || c.repeatedAfter(i, one) || c.needsAnswer(i, one) {
+			if b.permuted && one.failed() || c.lacksNeighbour(b, one) || c.repeatedAfter(i, one) || c.needed[one] {
 				c.add(busv1.CauseKind_CAUSE_KIND_WRONG_PARALLEL_CALLS, one.index, one.call.GetTool())
 				break
 			}
@@ -53,33 +53,4 @@ func (c *classifier) repeatedAfter(at int, one *invocation) bool {
 		}
 	}
 	return false
-}
-
-// needsAnswer reports whether a later call of the same tool has an argument that the batch told and
-// nothing before it.
-func (c *classifier) needsAnswer(at int, one *invocation) bool {
-	if one.succeeded() && c.batches[at].wrote() {
-		return false // it did its work
-	}
-	for _, b := range c.batches[at+1:] {
-		for _, later := range b.calls {
-			if later.call.GetTool() == one.call.GetTool() && later.succeeded() && !later.sameAs(one) {
-				return c.becomesTold(c.batches[at], later.call) && sameKeys(one, later)
-			}
-		}
-	}
-	return false
-}
-
-// sameKeys reports whether two calls give the same arguments.
-func sameKeys(a, b *invocation) bool {
-	if a.arguments.Len() != b.arguments.Len() {
-		return false
-	}
-	for _, item := range a.arguments.Items() {
-		if _, ok := b.arguments.Get(item.Key); !ok {
-			return false
-		}
-	}
-	return true
 }
