@@ -22,7 +22,7 @@ func (c *classifier) findCanonical() {
 			continue
 		}
 		for _, constraint := range milestone.GetConstraints() {
-			c.findOtherForm(wantedValues(constraint))
+			c.findOtherForm(c.wantedValues(constraint))
 		}
 	}
 }
@@ -41,8 +41,9 @@ type wanted struct {
 	tolerance  float64
 }
 
-// wantedValues returns the values of arguments and cells that a constraint wants.
-func wantedValues(constraint *evaluationv1.Constraint) []wanted {
+// wantedValues returns the values of arguments and cells that a constraint wants exactly or within
+// a tolerance.
+func (c *classifier) wantedValues(constraint *evaluationv1.Constraint) []wanted {
 	var list []wanted
 	for _, trace := range evaluation.WantedTraces(constraint) {
 		for _, item := range trace.Arguments.Items() {
@@ -54,6 +55,9 @@ func wantedValues(constraint *evaluationv1.Constraint) []wanted {
 	}
 	for _, row := range constraint.GetTarget() {
 		for _, cell := range row.GetCells() {
+			if measure := c.measureOf(constraint, cell.GetColumn()); measure > evaluationv1.ColumnMeasure_COLUMN_MEASURE_CLOSE {
+				continue
+			}
 			switch value := cell.GetValue(); value.GetKind().(type) {
 			case *worldv1.Value_Text:
 				list = append(list, wanted{"", cell.GetColumn(), python.Str(value.GetText()), 0})
@@ -63,6 +67,20 @@ func wantedValues(constraint *evaluationv1.Constraint) []wanted {
 		}
 	}
 	return list
+}
+
+// measureOf returns the measure of a column, unspecified for an unknown one.
+func (c *classifier) measureOf(constraint *evaluationv1.Constraint, column string) evaluationv1.ColumnMeasure {
+	for _, override := range constraint.GetOverrides() {
+		if override.GetColumn() == column {
+			return override.GetMeasure()
+		}
+	}
+	table, _ := c.world.schema.Table(constraint.GetTable())
+	if at := table.Column(column); at >= 0 {
+		return evaluation.ColumnMeasure(table.Columns[at].Measure)
+	}
+	return evaluationv1.ColumnMeasure_COLUMN_MEASURE_UNSPECIFIED
 }
 
 // tolerance returns the accepted difference of a column.
@@ -132,8 +150,8 @@ func (c *classifier) otherForm(want, got python.Value, tolerance float64) bool {
 	return isText && (samePhone(text, written) || sameWord(text, written))
 }
 
-// otherNumber reports whether a value writes a number as text, without its sign, in milliseconds, as
-// a date, or as a time in another zone.
+// otherNumber reports whether a value writes a number as text, without its sign, in milliseconds,
+// as a date, or as a time in another zone.
 func (c *classifier) otherNumber(want float64, got python.Value, tolerance float64) bool {
 	isNear := func(value float64) bool { return math.Abs(value-want) <= max(tolerance, 1e-9*math.Abs(want)) }
 	const stamps, milliseconds = 1e8, 1000
