@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -38,8 +39,8 @@ var errorClasses = []busv1.CauseKind{
 	busv1.CauseKind_CAUSE_KIND_INFORMATION_MISSING, busv1.CauseKind_CAUSE_KIND_WRONG_CANONICALIZATION,
 }
 
-// readTranscripts reads testdata/classes.txt.
-func readTranscripts(t *testing.T) []*transcript {
+// loadCatalogue returns the built-in scenarios by name.
+func loadCatalogue(t *testing.T) map[string]*scenariov1.Scenario {
 	t.Helper()
 	loaded, err := pack.Load(os.DirFS("../packs/phone"), pack.Options{Options: scenario.Options{ConsentTools: toolhost.ConsentTools()}})
 	if err != nil {
@@ -49,6 +50,13 @@ func readTranscripts(t *testing.T) []*transcript {
 	for _, l := range loaded.Scenarios {
 		catalogue[l.Scenario.GetSetup().GetName()] = l.Scenario
 	}
+	return catalogue
+}
+
+// readTranscripts reads testdata/classes.txt.
+func readTranscripts(t *testing.T) []*transcript {
+	t.Helper()
+	catalogue := loadCatalogue(t)
 	raw, err := os.ReadFile(filepath.Join("testdata", "classes.txt"))
 	if err != nil {
 		t.Fatal(err)
@@ -104,6 +112,27 @@ func TestErrorClasses(t *testing.T) {
 		}
 	}
 	t.Logf("%d transcripts", len(list))
+}
+
+// TestSolutionsWithoutClasses finds no class in the solutions of the catalogue without their last
+// turn, except that a solution may try a call before it switches a service on.
+func TestSolutionsWithoutClasses(t *testing.T) {
+	var list []*transcript
+	catalogue := loadCatalogue(t)
+	for _, name := range slices.Sorted(maps.Keys(catalogue)) {
+		one := catalogue[name]
+		setup := one.GetSetup()
+		setup.OracleScript = setup.GetOracleScript()[:len(setup.GetOracleScript())-1]
+		list = append(list, &transcript{played: one})
+	}
+	for name, found := range classify(t, list) {
+		for _, kind := range errorClasses {
+			class := results.CauseName(kind)
+			if kind != busv1.CauseKind_CAUSE_KIND_PREMATURE_CALL && slices.Contains(found, class) {
+				t.Errorf("%s: got %s, want no class", name, class)
+			}
+		}
+	}
 }
 
 func share(part, rest []string) float64 {
