@@ -71,7 +71,7 @@ func (p *printer) causes() {
 		if cause.Index < len(p.report.Messages) {
 			at = fmt.Sprintf(" at message %d", cause.Index)
 		}
-		p.line("cause: %s%s%s%s", cause.Sentence(), times, at, detail)
+		p.line("%s: %s%s%s%s", map[bool]string{false: "cause", true: "the user failed"}[cause.User], cause.Sentence(), times, at, detail)
 	}
 }
 

@@ -410,7 +410,7 @@ func (o *Options) show(stdout, stderr io.Writer, collector *collector) error {
 	if o.asJSON {
 		return report.JSON(stdout, summary)
 	}
-	if err := errors.Join(report.WriteTable(stdout, collector.rows, summary.Categories), report.WriteEuroEval(stdout, collector.euroeval), report.WriteCauses(stdout, collector.rows), report.WriteUserFlags(stdout, results.CountUserFlags(collector.rollouts())), report.WriteUsage(stdout, collector.rows)); err != nil {
+	if err := errors.Join(report.WriteTable(stdout, collector.rows, summary.Categories), report.WriteEuroEval(stdout, collector.euroeval), report.WriteCauses(stdout, collector.causes()), report.WriteUserFlags(stdout, results.CountUserFlags(collector.rollouts())), report.WriteUsage(stdout, collector.rows)); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(stderr, "results: %s\n", filepath.Join(o.out, results.SummaryFile))

@@ -143,14 +143,15 @@ func (r *Run) NotPlayed() int {
 	return r.Totals.Rollouts - r.Totals.Done
 }
 
-// Causes returns the causes of a rollout by its name.
-func (r *Run) Causes(name string) []Cause {
-	for _, rollout := range r.Rollouts {
-		if rollout.Name == name {
-			return rollout.Causes
+// Causes returns the causes of each rollout, by its name. Those of a nil run are unknown.
+func (r *Run) Causes() map[string][]Cause {
+	causes := make(map[string][]Cause)
+	if r != nil {
+		for _, rollout := range r.Rollouts {
+			causes[rollout.Name] = rollout.Causes
 		}
 	}
-	return nil
+	return causes
 }
 
 // Digests returns the digest of each rollout's execution_context.json, by the rollout's name.
@@ -201,6 +202,8 @@ type Totals struct {
 	FailureClasses map[string]int `json:"failure_classes,omitempty"`
 	// UserFlagCounts counts the flags of simulated users, nil if no user was checked.
 	UserFlagCounts *UserFlagCounts `json:"user_flag_counts,omitempty"`
+	// CauseCounts counts the causes of the scored rollouts, nil without any.
+	CauseCounts *CauseCounts `json:"cause_counts,omitempty"`
 	// Usage is the usage of all models.
 	Usage *Usage `json:"usage,omitempty"`
 }
@@ -212,7 +215,7 @@ func (r *Run) End(now time.Time, total int, rollouts []Rollout) {
 	if last := len(r.Resumptions) - 1; last >= 0 {
 		r.Resumptions[last].Ended = &now
 	}
-	totals := &Totals{Rollouts: total, Done: len(rollouts), Ends: map[string]int{}, FailureClasses: map[string]int{}, UserFlagCounts: CountUserFlags(rollouts)}
+	totals := &Totals{Rollouts: total, Done: len(rollouts), Ends: map[string]int{}, FailureClasses: map[string]int{}, UserFlagCounts: CountUserFlags(rollouts), CauseCounts: CountCauses(CausedScores(rollouts), len(rollouts))}
 	r.Rollouts = make([]Outcome, len(rollouts))
 	var turns []*busv1.TurnUsage
 	for i, rollout := range rollouts {
@@ -237,7 +240,7 @@ func outcome(r Rollout) Outcome {
 		Name: r.Name(), ID: r.Result.GetRollout().GetId(), Seed: r.Result.GetRollout().GetSeed(),
 		End:    strings.ToLower(strings.TrimPrefix(end.GetReason().String(), "END_REASON_")),
 		Damage: r.Damage, ContextSHA256: r.Digest, RecordingSHA256: r.RecordingDigest,
-		Scored: resultfile.Scored(r.Result), UserFlags: userFlags(r.Result.GetUserFlags()), Causes: causes(r.Result.GetCauses()), Usage: usage(r.Usage),
+		Scored: resultfile.Scored(r.Result), UserFlags: userFlags(r.Result.GetUserFlags()), Causes: Causes(r.Result.GetCauses()), Usage: usage(r.Usage),
 	}
 	class := end.GetFailureClass()
 	if class == agentgwv1.FailureClass_FAILURE_CLASS_CONTEXT || !o.Scored && class != agentgwv1.FailureClass_FAILURE_CLASS_UNSPECIFIED {

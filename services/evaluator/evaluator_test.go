@@ -32,7 +32,7 @@ func fullScore() *busv1.Result {
 
 // caused adds the cause at the end of a rollout of four messages.
 func caused(result *busv1.Result, kind busv1.CauseKind, detail string) *busv1.Result {
-	result.Causes = []*busv1.Cause{{Kind: kind, Count: 1, Index: 4, Detail: detail}}
+	result.Causes = []*busv1.Cause{{Role: worldv1.Role_ROLE_AGENT, Kind: kind, Count: 1, Index: 4, Detail: detail}}
 	return result
 }
 

@@ -163,11 +163,11 @@ func (s *scorer) result(ctx context.Context, trajectory *assemble.Trajectory) (*
 	result.End, result.LogDigest = trajectory.End, trajectory.Digest
 	result.MilestoneCount = int32(evaluation.Milestones.Len())
 	result.MessageCount = int32(trajectory.Len())
-	if !bus.IsUnscored(trajectory.End) && evaluation.Task == nil {
-		result.Causes = cause.Find(trajectory, result, evaluation.Source, world)
-	}
 	if isChecked(trajectory.Rollout.GetUser()) {
 		result.UserFlags = usercheck.Check(evaluation.User, trajectory.Messages, trajectory.Starting)
+	}
+	if !bus.IsUnscored(trajectory.End) && evaluation.Task == nil {
+		result.Causes = cause.Find(trajectory, result, evaluation.Source, world)
 	}
 	return result, nil
 }
@@ -231,7 +231,10 @@ func (s *scorer) startingWorld(ctx context.Context, digest string) (*startingWor
 	if err != nil {
 		return nil, err
 	}
-	starting := &startingWorld{tables: translate.NewVersions(setup.GetTables()), world: cause.WorldOf(setup)}
+	starting := &startingWorld{
+		tables: translate.NewVersions(setup.GetTables()),
+		world:  cause.NewWorld(setup.GetClock().GetTimeZone(), setup.GetCategories(), setup.GetTables(), setup.GetSchema()),
+	}
 	s.starting.Add(digest, starting)
 	return starting, nil
 }

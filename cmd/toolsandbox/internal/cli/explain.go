@@ -67,9 +67,8 @@ func (o *explainOptions) run(ctx context.Context, dir, name string, stdout, stde
 	if err != nil {
 		return withAdvice(dir, err)
 	}
-	explained := &explain.Report{Name: entry.Name, Evaluation: scenario.GetEvaluation(), Messages: trajectory.Messages}
-	if o.scorer.run != nil {
-		explained.Causes = o.scorer.run.Causes(entry.Name)
+	explained := &explain.Report{
+		Name: entry.Name, Evaluation: scenario.GetEvaluation(), Messages: trajectory.Messages, Causes: o.scorer.run.Causes()[entry.Name],
 	}
 	if recorded, scored := entry.Similarity.Number(); scored {
 		explained.Recorded = &recorded

@@ -13,7 +13,6 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/toolsandbox/toolsandbox/internal/process"
 	"github.com/toolsandbox/toolsandbox/internal/world"
@@ -66,7 +65,7 @@ func (o *scoreOptions) run(ctx context.Context, dir string, patterns []string, s
 	if err != nil {
 		return err
 	}
-	rescore := &rescore{dir: dir, scenarios: scenarios, digests: o.scorer.digests, run: o.scorer.run, entries: slices.Clone(summary.Scenarios), outcome: report.NewRescore(), textIsNoCall: o.scorer.textIsNoCall()}
+	rescore := &rescore{dir: dir, scenarios: scenarios, digests: o.scorer.digests, run: o.scorer.run, entries: slices.Clone(summary.Scenarios), causes: o.scorer.run.Causes(), outcome: report.NewRescore(), textIsNoCall: o.scorer.textIsNoCall()}
 	if err := o.scorer.use(ctx, stderr, func(ctx context.Context, client evaluatorv1.EvaluatorServiceClient) error {
 		return rescore.all(ctx, client, selected)
 	}); err != nil {
@@ -84,6 +83,7 @@ func (o *scoreOptions) run(ctx context.Context, dir string, patterns []string, s
 			return err
 		}
 	}
+	rescore.outcome.CauseCounts = rescore.countCauses(selected)
 	rescore.outcome.NotPlayed = o.scorer.run.NotPlayed()
 	rescore.outcome.Before, rescore.outcome.After = summary.Mean(), scored.Mean()
 	if o.scorer.run.UserChecked() {
@@ -150,6 +150,8 @@ type rescore struct {
 	run *results.Run
 	// entries are those of the summary; scoring replaces them.
 	entries []resultfile.ScenarioResult
+	// causes are those that the run recorded, by rollout; scoring updates them.
+	causes  map[string][]results.Cause
 	outcome *report.Rescore
 
 	textIsNoCall bool
@@ -183,23 +185,33 @@ func (r *rescore) one(ctx context.Context, client evaluatorv1.EvaluatorServiceCl
 	if err != nil {
 		return withAdvice(r.dir, err)
 	}
-	request := &evaluatorv1.ScoreTrajectoryRequest{
+	response, err := client.ScoreTrajectory(ctx, &evaluatorv1.ScoreTrajectoryRequest{
 		Evaluation: scenario.GetEvaluation(), Messages: trajectory.Messages, Tables: trajectory.Tables, TextIsNoCall: r.textIsNoCall,
-	}
-	if r.run.UserChecked() {
-		request.CheckUserFrom = proto.Int32(int32(len(scenario.GetSetup().GetMessages())))
-	}
-	response, err := client.ScoreTrajectory(ctx, request)
+		Starting: int32(len(scenario.GetSetup().GetMessages())), CheckUser: r.run.UserChecked(), Causes: results.CauseMessages(r.causes[entry.Name]),
+		Categories: scenario.GetSetup().GetCategories(), TimeZone: scenario.GetSetup().GetClock().GetTimeZone(),
+	})
 	if err != nil {
 		return wrapRejection("score", entry.Name, err)
 	}
 	before := *entry
 	*entry = before.Rescored(scenario.GetEvaluation(), response.GetResult())
+	r.causes[entry.Name] = results.Causes(response.GetResult().GetCauses())
 	r.outcome.Add(&before, entry, scenario.GetEvaluation())
 	if r.run.UserChecked() && r.run.SetUserFlags(entry.Name, response.GetResult().GetUserFlags()) {
 		r.outcome.Flagged = append(r.outcome.Flagged, entry.Name)
 	}
 	return nil
+}
+
+// countCauses counts the causes of the selected rollouts.
+func (r *rescore) countCauses(selected []int) *results.CauseCounts {
+	var scores []results.CausedScore
+	for _, i := range selected {
+		if score, scored := r.entries[i].Similarity.Number(); scored {
+			scores = append(scores, results.CausedScore{Score: score, Causes: r.causes[r.entries[i].Name]})
+		}
+	}
+	return results.CountCauses(scores, len(selected))
 }
 
 // write writes the changed files of the run.

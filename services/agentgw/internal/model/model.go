@@ -139,6 +139,8 @@ func (p *Player) Respond(
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return recorded, ctx.Err()
+	case isFailure && failure.Refusal != "" && !req.GetCompat():
+		recorded.Reply = p.compose(req, spec, tools, &provider.Answer{EmptyReason: failure.Error(), Refusal: failure.Refusal})
 	case isFailure:
 		if failure.ContextOverflow = failure.ContextOverflow && !req.GetCompat(); failure.ContextOverflow {
 			failure.Retryable = false

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 
@@ -10,21 +11,27 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/turn"
 )
 
+// maxRemark bounds the characters of a remark's detail.
+const maxRemark = 300
+
 // remarks returns what was special about an answer and its messages.
 func remarks(answer *provider.Answer, messages []*worldv1.Message, tools *turn.Tools) (list []*agentgwv1.Remark) {
 	add := func(kind agentgwv1.RemarkKind, detail string) {
-		list = append(list, &agentgwv1.Remark{Kind: kind, Detail: strings.ToValidUTF8(detail, "?")})
+		list = append(list, &agentgwv1.Remark{Kind: kind, Detail: fmt.Sprintf("%.*s", maxRemark, strings.ToValidUTF8(detail, "?"))})
 	}
 	for _, call := range answer.Calls {
 		if call.Truncated {
 			add(agentgwv1.RemarkKind_REMARK_KIND_CUT_OFF, call.Name)
 		}
 	}
+	if answer.Refusal != "" {
+		add(agentgwv1.RemarkKind_REMARK_KIND_REFUSED, answer.Refusal)
+	}
 	if len(answer.Calls) > 0 || len(messages) == 0 {
 		return list
 	}
 	text := messages[0].GetText()
-	if text == "" {
+	if text == "" && answer.Refusal == "" {
 		add(agentgwv1.RemarkKind_REMARK_KIND_EMPTY, answer.EmptyReason)
 	}
 	if tool := calledInText(text, tools); tool != "" {

@@ -79,6 +79,9 @@ type Answer struct {
 	Raised *Raised
 	// EmptyReason says why the answer has neither text nor calls. It is empty otherwise.
 	EmptyReason string
+	// Refusal is the provider's reason for an answer that the model refused or that a filter blocked,
+	// wholly or in part. It is empty for other answers.
+	Refusal string
 	// ContextOverflow: the answer is empty, because the conversation fills the model's context.
 	ContextOverflow bool
 	// EmptyText: the answer is an empty text in a form that the original accepts.
@@ -113,6 +116,9 @@ type Failure struct {
 	NoCredit bool
 	// ContextOverflow: the request does not fit into the model's context. A retry does not help.
 	ContextOverflow bool
+	// Refusal is the provider's reason for a request that its filter blocked, empty for other failures.
+	// A retry does not help.
+	Refusal string
 	// Charged: the provider may charge for the request although its answer is lost.
 	Charged bool
 	// RetryAfter is the wait that the provider asks for, 0 if it does not say.

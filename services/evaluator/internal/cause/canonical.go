@@ -115,7 +115,7 @@ func (c *classifier) findOtherForm(list []wanted) {
 		}
 		if first != nil && !exact {
 			value, _ := want.argument(first)
-			c.add(busv1.CauseKind_CAUSE_KIND_WRONG_CANONICALIZATION, first.index, first.call.GetTool()+" "+want.name+" "+python.JSON(value))
+			c.add(agent, busv1.CauseKind_CAUSE_KIND_WRONG_CANONICALIZATION, first.index, first.call.GetTool()+" "+want.name+" "+python.JSON(value))
 		}
 	}
 }

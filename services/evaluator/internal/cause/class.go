@@ -8,7 +8,6 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
-	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/assemble"
 )
@@ -25,15 +24,15 @@ type World struct {
 	schema       *world.Schema
 }
 
-// WorldOf returns the world of a setup.
-func WorldOf(setup *setupv1.Setup) *World {
-	zone, err := time.LoadLocation(setup.GetClock().GetTimeZone())
+// NewWorld returns the world of a scenario with its tables at the start. The zone is an IANA name.
+func NewWorld(zone string, categories []string, tables []*worldv1.Table, schema []*worldv1.TableSchema) *World {
+	location, err := time.LoadLocation(zone)
 	if err != nil {
-		zone = time.UTC
+		location = time.UTC
 	}
 	return &World{
-		zone: zone, names: provenance.NamesOf(setup.GetTables()), insufficient: slices.Contains(setup.GetCategories(), insufficient),
-		tables: setup.GetTables(), schema: world.SchemaOrBuiltin(setup.GetSchema()),
+		zone: location, names: provenance.NamesOf(tables), insufficient: slices.Contains(categories, insufficient),
+		tables: tables, schema: world.SchemaOrBuiltin(schema),
 	}
 }
 
@@ -48,8 +47,11 @@ type classifier struct {
 	needed map[*invocation]bool // calls that guessed what the answers of their turn tell
 }
 
-// classify adds the causes of the classes.
+// classify adds the causes of the classes, if the world is known and the score is below 1.
 func (f *finder) classify(t *assemble.Trajectory, result *busv1.Result, evaluation *evaluationv1.Evaluation, world *World) {
+	if world == nil || result.GetSimilarity() >= 1 {
+		return
+	}
 	c := &classifier{finder: f, history: newHistory(t, world), world: world, result: result, graph: evaluation.GetMilestones(), needed: make(map[*invocation]bool)}
 	c.findGuesses()
 	c.findParallel()

@@ -8,7 +8,6 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
-	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/assemble"
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/cause"
@@ -146,7 +145,7 @@ var (
 func TestClasses(t *testing.T) {
 	for name, test := range cases {
 		t.Run(name, func(t *testing.T) {
-			setup := &setupv1.Setup{Tables: []*worldv1.Table{setting(0, false, true)}, Categories: []string{test.category}, Clock: &setupv1.Clock{TimeZone: "UTC"}}
+			start := cause.NewWorld("UTC", []string{test.category}, []*worldv1.Table{setting(0, false, true)}, nil)
 			trajectory := &assemble.Trajectory{
 				Messages: append([]*worldv1.Message{{Sender: user, Recipient: agent, Body: &worldv1.Message_Text{Text: "wifi 7"}}}, test.messages...),
 				Starting: 1, Tables: test.tables,
@@ -163,7 +162,7 @@ func TestClasses(t *testing.T) {
 				result = &busv1.Result{}
 			}
 			var got []busv1.CauseKind
-			for _, c := range cause.Find(trajectory, result, &evaluationv1.Evaluation{Milestones: graph}, cause.WorldOf(setup)) {
+			for _, c := range cause.Find(trajectory, result, &evaluationv1.Evaluation{Milestones: graph}, start) {
 				switch c.GetKind() {
 				case busv1.CauseKind_CAUSE_KIND_TOOL_ERROR:
 				default:

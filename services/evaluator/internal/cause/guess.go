@@ -23,7 +23,7 @@ func (c *classifier) findGuesses() {
 			guesses := told.Untold(one.call, b.wrote())
 			for _, argument := range guesses {
 				if !seen[argument.Value] {
-					c.add(busv1.CauseKind_CAUSE_KIND_GUESSED_ARGUMENT, one.index, one.call.GetTool()+" "+argument.Name+" "+argument.Value)
+					c.add(agent, busv1.CauseKind_CAUSE_KIND_GUESSED_ARGUMENT, one.index, one.call.GetTool()+" "+argument.Name+" "+argument.Value)
 				}
 				seen[argument.Value] = true
 			}

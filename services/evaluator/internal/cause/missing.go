@@ -28,7 +28,7 @@ func (c *classifier) findMissing() {
 		mined := slices.ContainsFunc(b.calls, c.triggersMinefield)
 		changed := slices.ContainsFunc(b.changed, func(table string) bool { return !expected[table] })
 		if mined || changed {
-			c.add(busv1.CauseKind_CAUSE_KIND_INFORMATION_MISSING, b.calls[0].index, b.calls[0].call.GetTool())
+			c.add(agent, busv1.CauseKind_CAUSE_KIND_INFORMATION_MISSING, b.calls[0].index, b.calls[0].call.GetTool())
 		}
 	}
 }

@@ -17,7 +17,7 @@ func (c *classifier) findParallel() {
 		}
 		for _, one := range b.calls {
 			if b.permuted && one.failed() || c.lacksNeighbour(b, one) || c.repeatedAfter(i, one) || c.needed[one] {
-				c.add(busv1.CauseKind_CAUSE_KIND_WRONG_PARALLEL_CALLS, one.index, one.call.GetTool())
+				c.add(agent, busv1.CauseKind_CAUSE_KIND_WRONG_PARALLEL_CALLS, one.index, one.call.GetTool())
 				break
 			}
 		}

@@ -16,7 +16,7 @@ func (c *classifier) findPremature() {
 	for i, b := range c.batches {
 		for _, one := range b.calls {
 			if one.failed() && c.succeedsAfterChange(i, one) || one.succeeded() && c.precedesMilestone(one) {
-				c.add(busv1.CauseKind_CAUSE_KIND_PREMATURE_CALL, one.index, one.call.GetTool())
+				c.add(agent, busv1.CauseKind_CAUSE_KIND_PREMATURE_CALL, one.index, one.call.GetTool())
 			}
 		}
 	}

@@ -108,6 +108,9 @@ const (
 	RemarkKind_REMARK_KIND_CUT_OFF RemarkKind = 2
 	// The text has the form of a call of a tool. The detail is the tool.
 	RemarkKind_REMARK_KIND_CALL_AS_TEXT RemarkKind = 3
+	// The model refused to answer, or the provider's filter blocked the request, the answer or a part
+	// of it. The detail is the provider's reason. Such an answer is not also an empty one.
+	RemarkKind_REMARK_KIND_REFUSED RemarkKind = 4
 )
 
 // Enum value maps for RemarkKind.
@@ -117,12 +120,14 @@ var (
 		1: "REMARK_KIND_EMPTY",
 		2: "REMARK_KIND_CUT_OFF",
 		3: "REMARK_KIND_CALL_AS_TEXT",
+		4: "REMARK_KIND_REFUSED",
 	}
 	RemarkKind_value = map[string]int32{
 		"REMARK_KIND_UNSPECIFIED":  0,
 		"REMARK_KIND_EMPTY":        1,
 		"REMARK_KIND_CUT_OFF":      2,
 		"REMARK_KIND_CALL_AS_TEXT": 3,
+		"REMARK_KIND_REFUSED":      4,
 	}
 )
 
@@ -809,13 +814,14 @@ const file_toolsandbox_agentgw_v1_agentgw_proto_rawDesc = "" +
 	"\x16FAILURE_CLASS_INTERNAL\x10\x03\x12\x16\n" +
 	"\x12FAILURE_CLASS_USER\x10\x04\x12\x19\n" +
 	"\x15FAILURE_CLASS_NETWORK\x10\x05\x12\x19\n" +
-	"\x15FAILURE_CLASS_CONTEXT\x10\x06*w\n" +
+	"\x15FAILURE_CLASS_CONTEXT\x10\x06*\x90\x01\n" +
 	"\n" +
 	"RemarkKind\x12\x1b\n" +
 	"\x17REMARK_KIND_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11REMARK_KIND_EMPTY\x10\x01\x12\x17\n" +
 	"\x13REMARK_KIND_CUT_OFF\x10\x02\x12\x1c\n" +
-	"\x18REMARK_KIND_CALL_AS_TEXT\x10\x032q\n" +
+	"\x18REMARK_KIND_CALL_AS_TEXT\x10\x03\x12\x17\n" +
+	"\x13REMARK_KIND_REFUSED\x10\x042q\n" +
 	"\x13AgentGatewayService\x12Z\n" +
 	"\aRespond\x12&.toolsandbox.agentgw.v1.RespondRequest\x1a'.toolsandbox.agentgw.v1.RespondResponseB\xf3\x01\n" +
 	"\x1acom.toolsandbox.agentgw.v1B\fAgentgwProtoP\x01ZMgithub.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1;agentgwv1\xa2\x02\x03TAX\xaa\x02\x16Toolsandbox.Agentgw.V1\xca\x02\x16Toolsandbox\\Agentgw\\V1\xe2\x02\"Toolsandbox\\Agentgw\\V1\\GPBMetadata\xea\x02\x18Toolsandbox::Agentgw::V1b\x06proto3"

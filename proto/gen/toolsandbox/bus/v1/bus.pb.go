@@ -132,17 +132,34 @@ const (
 	CauseKind_CAUSE_KIND_MODEL_FAILURE CauseKind = 12
 	// A minefield was triggered.
 	CauseKind_CAUSE_KIND_MINEFIELD CauseKind = 13
+	// The model refused to answer, or the provider's filter blocked the request, the answer or a part
+	// of it. The detail is the provider's reason.
+	CauseKind_CAUSE_KIND_REFUSED CauseKind = 14
+	// A flag of the simulated user, as UserFlag.rule names it. The detail is the evidence.
+	CauseKind_CAUSE_KIND_LEAK CauseKind = 15
+	// As CAUSE_KIND_LEAK.
+	CauseKind_CAUSE_KIND_ASSISTANT CauseKind = 16
+	// As CAUSE_KIND_LEAK.
+	CauseKind_CAUSE_KIND_EARLY_END CauseKind = 17
+	// As CAUSE_KIND_LEAK.
+	CauseKind_CAUSE_KIND_INVENTED CauseKind = 18
+	// As CAUSE_KIND_LEAK.
+	CauseKind_CAUSE_KIND_UNASKED CauseKind = 19
+	// As CAUSE_KIND_LEAK.
+	CauseKind_CAUSE_KIND_REPEATS CauseKind = 20
+	// As CAUSE_KIND_LEAK.
+	CauseKind_CAUSE_KIND_NEVER_ENDS CauseKind = 21
 	// Calls of one turn of which one needed another. The detail is the tool.
-	CauseKind_CAUSE_KIND_WRONG_PARALLEL_CALLS CauseKind = 14
+	CauseKind_CAUSE_KIND_WRONG_PARALLEL_CALLS CauseKind = 22
 	// A call before what it depends on. The detail is the tool.
-	CauseKind_CAUSE_KIND_PREMATURE_CALL CauseKind = 15
+	CauseKind_CAUSE_KIND_PREMATURE_CALL CauseKind = 23
 	// An argument that nothing had told the agent. The detail is tool, argument and value.
-	CauseKind_CAUSE_KIND_GUESSED_ARGUMENT CauseKind = 16
+	CauseKind_CAUSE_KIND_GUESSED_ARGUMENT CauseKind = 24
 	// A call although a tool or a fact was missing that the task needs. The detail is the tool.
-	CauseKind_CAUSE_KIND_INFORMATION_MISSING CauseKind = 17
+	CauseKind_CAUSE_KIND_INFORMATION_MISSING CauseKind = 25
 	// An argument that means what a milestone wants, in another form. The detail is tool, argument and
 	// value.
-	CauseKind_CAUSE_KIND_WRONG_CANONICALIZATION CauseKind = 18
+	CauseKind_CAUSE_KIND_WRONG_CANONICALIZATION CauseKind = 26
 )
 
 // Enum value maps for CauseKind.
@@ -162,11 +179,19 @@ var (
 		11: "CAUSE_KIND_CONTEXT_OVERFLOW",
 		12: "CAUSE_KIND_MODEL_FAILURE",
 		13: "CAUSE_KIND_MINEFIELD",
-		14: "CAUSE_KIND_WRONG_PARALLEL_CALLS",
-		15: "CAUSE_KIND_PREMATURE_CALL",
-		16: "CAUSE_KIND_GUESSED_ARGUMENT",
-		17: "CAUSE_KIND_INFORMATION_MISSING",
-		18: "CAUSE_KIND_WRONG_CANONICALIZATION",
+		14: "CAUSE_KIND_REFUSED",
+		15: "CAUSE_KIND_LEAK",
+		16: "CAUSE_KIND_ASSISTANT",
+		17: "CAUSE_KIND_EARLY_END",
+		18: "CAUSE_KIND_INVENTED",
+		19: "CAUSE_KIND_UNASKED",
+		20: "CAUSE_KIND_REPEATS",
+		21: "CAUSE_KIND_NEVER_ENDS",
+		22: "CAUSE_KIND_WRONG_PARALLEL_CALLS",
+		23: "CAUSE_KIND_PREMATURE_CALL",
+		24: "CAUSE_KIND_GUESSED_ARGUMENT",
+		25: "CAUSE_KIND_INFORMATION_MISSING",
+		26: "CAUSE_KIND_WRONG_CANONICALIZATION",
 	}
 	CauseKind_value = map[string]int32{
 		"CAUSE_KIND_UNSPECIFIED":            0,
@@ -183,11 +208,19 @@ var (
 		"CAUSE_KIND_CONTEXT_OVERFLOW":       11,
 		"CAUSE_KIND_MODEL_FAILURE":          12,
 		"CAUSE_KIND_MINEFIELD":              13,
-		"CAUSE_KIND_WRONG_PARALLEL_CALLS":   14,
-		"CAUSE_KIND_PREMATURE_CALL":         15,
-		"CAUSE_KIND_GUESSED_ARGUMENT":       16,
-		"CAUSE_KIND_INFORMATION_MISSING":    17,
-		"CAUSE_KIND_WRONG_CANONICALIZATION": 18,
+		"CAUSE_KIND_REFUSED":                14,
+		"CAUSE_KIND_LEAK":                   15,
+		"CAUSE_KIND_ASSISTANT":              16,
+		"CAUSE_KIND_EARLY_END":              17,
+		"CAUSE_KIND_INVENTED":               18,
+		"CAUSE_KIND_UNASKED":                19,
+		"CAUSE_KIND_REPEATS":                20,
+		"CAUSE_KIND_NEVER_ENDS":             21,
+		"CAUSE_KIND_WRONG_PARALLEL_CALLS":   22,
+		"CAUSE_KIND_PREMATURE_CALL":         23,
+		"CAUSE_KIND_GUESSED_ARGUMENT":       24,
+		"CAUSE_KIND_INFORMATION_MISSING":    25,
+		"CAUSE_KIND_WRONG_CANONICALIZATION": 26,
 	}
 )
 
@@ -1715,7 +1748,9 @@ type Cause struct {
 	// Index of the message at which it happened first; the number of messages for the end.
 	Index int32 `protobuf:"varint,3,opt,name=index,proto3" json:"index,omitempty"`
 	// More about the first, for people, e.g. an exception's type.
-	Detail        string `protobuf:"bytes,4,opt,name=detail,proto3" json:"detail,omitempty"`
+	Detail string `protobuf:"bytes,4,opt,name=detail,proto3" json:"detail,omitempty"`
+	// Whose fault it is: the agent's or the simulated user's.
+	Role          v12.Role `protobuf:"varint,5,opt,name=role,proto3,enum=toolsandbox.world.v1.Role" json:"role,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1776,6 +1811,13 @@ func (x *Cause) GetDetail() string {
 		return x.Detail
 	}
 	return ""
+}
+
+func (x *Cause) GetRole() v12.Role {
+	if x != nil {
+		return x.Role
+	}
+	return v12.Role(0)
 }
 
 // CallGrade holds the verdicts of both graders on an agent's calls.
@@ -2065,12 +2107,13 @@ const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"user_flags\x18\r \x03(\v2\x1c.toolsandbox.bus.v1.UserFlagR\tuserFlags\x12<\n" +
 	"\n" +
 	"call_grade\x18\x0e \x01(\v2\x1d.toolsandbox.bus.v1.CallGradeR\tcallGrade\x121\n" +
-	"\x06causes\x18\x0f \x03(\v2\x19.toolsandbox.bus.v1.CauseR\x06causes\"~\n" +
+	"\x06causes\x18\x0f \x03(\v2\x19.toolsandbox.bus.v1.CauseR\x06causes\"\xae\x01\n" +
 	"\x05Cause\x121\n" +
 	"\x04kind\x18\x01 \x01(\x0e2\x1d.toolsandbox.bus.v1.CauseKindR\x04kind\x12\x14\n" +
 	"\x05count\x18\x02 \x01(\x05R\x05count\x12\x14\n" +
 	"\x05index\x18\x03 \x01(\x05R\x05index\x12\x16\n" +
-	"\x06detail\x18\x04 \x01(\tR\x06detail\"\xc0\x01\n" +
+	"\x06detail\x18\x04 \x01(\tR\x06detail\x12.\n" +
+	"\x04role\x18\x05 \x01(\x0e2\x1a.toolsandbox.world.v1.RoleR\x04role\"\xc0\x01\n" +
 	"\tCallGrade\x12\x1e\n" +
 	"\n" +
 	"prediction\x18\x01 \x01(\tR\n" +
@@ -2091,7 +2134,7 @@ const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"\x14END_REASON_CANCELLED\x10\x03\x12\x1c\n" +
 	"\x18END_REASON_MODEL_FAILURE\x10\x04\x12\x1d\n" +
 	"\x19END_REASON_INFRASTRUCTURE\x10\x05\x12\x1c\n" +
-	"\x18END_REASON_REPEATED_TURN\x10\x06*\xd7\x04\n" +
+	"\x18END_REASON_REPEATED_TURN\x10\x06*\x9c\x06\n" +
 	"\tCauseKind\x12\x1a\n" +
 	"\x16CAUSE_KIND_UNSPECIFIED\x10\x00\x12\x1d\n" +
 	"\x19CAUSE_KIND_NO_TOOL_CALLED\x10\x01\x12\x1b\n" +
@@ -2107,12 +2150,20 @@ const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"\x12\x1f\n" +
 	"\x1bCAUSE_KIND_CONTEXT_OVERFLOW\x10\v\x12\x1c\n" +
 	"\x18CAUSE_KIND_MODEL_FAILURE\x10\f\x12\x18\n" +
-	"\x14CAUSE_KIND_MINEFIELD\x10\r\x12#\n" +
-	"\x1fCAUSE_KIND_WRONG_PARALLEL_CALLS\x10\x0e\x12\x1d\n" +
-	"\x19CAUSE_KIND_PREMATURE_CALL\x10\x0f\x12\x1f\n" +
-	"\x1bCAUSE_KIND_GUESSED_ARGUMENT\x10\x10\x12\"\n" +
-	"\x1eCAUSE_KIND_INFORMATION_MISSING\x10\x11\x12%\n" +
-	"!CAUSE_KIND_WRONG_CANONICALIZATION\x10\x12B\xd3\x01\n" +
+	"\x14CAUSE_KIND_MINEFIELD\x10\r\x12\x16\n" +
+	"\x12CAUSE_KIND_REFUSED\x10\x0e\x12\x13\n" +
+	"\x0fCAUSE_KIND_LEAK\x10\x0f\x12\x18\n" +
+	"\x14CAUSE_KIND_ASSISTANT\x10\x10\x12\x18\n" +
+	"\x14CAUSE_KIND_EARLY_END\x10\x11\x12\x17\n" +
+	"\x13CAUSE_KIND_INVENTED\x10\x12\x12\x16\n" +
+	"\x12CAUSE_KIND_UNASKED\x10\x13\x12\x16\n" +
+	"\x12CAUSE_KIND_REPEATS\x10\x14\x12\x19\n" +
+	"\x15CAUSE_KIND_NEVER_ENDS\x10\x15\x12#\n" +
+	"\x1fCAUSE_KIND_WRONG_PARALLEL_CALLS\x10\x16\x12\x1d\n" +
+	"\x19CAUSE_KIND_PREMATURE_CALL\x10\x17\x12\x1f\n" +
+	"\x1bCAUSE_KIND_GUESSED_ARGUMENT\x10\x18\x12\"\n" +
+	"\x1eCAUSE_KIND_INFORMATION_MISSING\x10\x19\x12%\n" +
+	"!CAUSE_KIND_WRONG_CANONICALIZATION\x10\x1aB\xd3\x01\n" +
 	"\x16com.toolsandbox.bus.v1B\bBusProtoP\x01ZEgithub.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1;busv1\xa2\x02\x03TBX\xaa\x02\x12Toolsandbox.Bus.V1\xca\x02\x12Toolsandbox\\Bus\\V1\xe2\x02\x1eToolsandbox\\Bus\\V1\\GPBMetadata\xea\x02\x14Toolsandbox::Bus::V1b\x06proto3"
 
 var (
@@ -2205,13 +2256,14 @@ var file_toolsandbox_bus_v1_bus_proto_depIdxs = []int32{
 	19, // 36: toolsandbox.bus.v1.Result.call_grade:type_name -> toolsandbox.bus.v1.CallGrade
 	18, // 37: toolsandbox.bus.v1.Result.causes:type_name -> toolsandbox.bus.v1.Cause
 	1,  // 38: toolsandbox.bus.v1.Cause.kind:type_name -> toolsandbox.bus.v1.CauseKind
-	20, // 39: toolsandbox.bus.v1.CallGrade.euroeval:type_name -> toolsandbox.bus.v1.CallVerdict
-	20, // 40: toolsandbox.bus.v1.CallGrade.bfcl_strict:type_name -> toolsandbox.bus.v1.CallVerdict
-	41, // [41:41] is the sub-list for method output_type
-	41, // [41:41] is the sub-list for method input_type
-	41, // [41:41] is the sub-list for extension type_name
-	41, // [41:41] is the sub-list for extension extendee
-	0,  // [0:41] is the sub-list for field type_name
+	31, // 39: toolsandbox.bus.v1.Cause.role:type_name -> toolsandbox.world.v1.Role
+	20, // 40: toolsandbox.bus.v1.CallGrade.euroeval:type_name -> toolsandbox.bus.v1.CallVerdict
+	20, // 41: toolsandbox.bus.v1.CallGrade.bfcl_strict:type_name -> toolsandbox.bus.v1.CallVerdict
+	42, // [42:42] is the sub-list for method output_type
+	42, // [42:42] is the sub-list for method input_type
+	42, // [42:42] is the sub-list for extension type_name
+	42, // [42:42] is the sub-list for extension extendee
+	0,  // [0:42] is the sub-list for field type_name
 }
 
 func init() { file_toolsandbox_bus_v1_bus_proto_init() }

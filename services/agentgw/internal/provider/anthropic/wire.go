@@ -89,7 +89,9 @@ type tool struct {
 type response struct {
 	Content    json.RawMessage `json:"content"`
 	StopReason json.RawMessage `json:"stop_reason"`
-	Usage      json.RawMessage `json:"usage"`
+	// StopDetails say more about a refusal.
+	StopDetails json.RawMessage `json:"stop_details"`
+	Usage       json.RawMessage `json:"usage"`
 }
 
 // block is one block of an answer: a text, a call, or another type.

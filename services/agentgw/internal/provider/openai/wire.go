@@ -110,6 +110,8 @@ type choice struct {
 	Message      json.RawMessage `json:"message"`
 	FinishReason json.RawMessage `json:"finish_reason"`
 	Error        json.RawMessage `json:"error"`
+	// Filter are the results of Azure's filter.
+	Filter json.RawMessage `json:"content_filter_results"`
 }
 
 // responseMessage is the message of an answer.
