@@ -23,6 +23,7 @@ const (
 	ruleTool      = "tool"
 	ruleCategory  = "category"
 	ruleConsent   = "consent"
+	ruleTold      = "told"
 )
 
 // Prove proves scenarios on a running installation. They must have passed scenario.Validate. It
@@ -134,6 +135,7 @@ func (s *candidate) observeOracle(ctx context.Context, p *player) error {
 		return nil
 	}
 	s.checkConstraints()
+	s.checkTold()
 	s.planMutants()
 	s.planUnasked()
 	s.planTriggers()

@@ -48,6 +48,12 @@ var causeSentences = map[busv1.CauseKind]string{
 	busv1.CauseKind_CAUSE_KIND_UNASKED:           "it allowed an action for which nobody had asked",
 	busv1.CauseKind_CAUSE_KIND_REPEATS:           "it repeated itself",
 	busv1.CauseKind_CAUSE_KIND_NEVER_ENDS:        "it went on although the agent had finished",
+
+	busv1.CauseKind_CAUSE_KIND_WRONG_PARALLEL_CALLS:   "of the calls of one turn one needed another",
+	busv1.CauseKind_CAUSE_KIND_PREMATURE_CALL:         "a call came before what it depends on",
+	busv1.CauseKind_CAUSE_KIND_GUESSED_ARGUMENT:       "the agent guessed an argument",
+	busv1.CauseKind_CAUSE_KIND_INFORMATION_MISSING:    "the agent called a tool although information was missing",
+	busv1.CauseKind_CAUSE_KIND_WRONG_CANONICALIZATION: "an argument had the wrong form",
 }
 
 const causePrefix = "CAUSE_KIND_"

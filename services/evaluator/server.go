@@ -9,6 +9,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/bus"
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/assemble"
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/cause"
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/translate"
@@ -69,7 +70,19 @@ func (s *server) ScoreTrajectory(_ context.Context, req *evaluatorv1.ScoreTrajec
 		result.UserFlags = usercheck.Check(compiled.User, req.GetMessages(), int(req.GetStarting()))
 	}
 	trajectory := &assemble.Trajectory{Messages: req.GetMessages(), Starting: int(req.GetStarting())}
-	result.Causes = cause.Update(trajectory, result, req.GetCauses())
+	var world *cause.World
+	if req.GetTimeZone() != "" {
+		var start []*worldv1.Table
+		for _, table := range req.GetTables() {
+			if table.GetIndex() < req.GetStarting() {
+				start = append(start, table)
+			} else {
+				trajectory.Tables = append(trajectory.Tables, table)
+			}
+		}
+		world = cause.NewWorld(req.GetTimeZone(), req.GetCategories(), start, req.GetEvaluation().GetSchema())
+	}
+	result.Causes = cause.Update(trajectory, result, req.GetEvaluation(), world, req.GetCauses())
 	return &evaluatorv1.ScoreTrajectoryResponse{Result: result}, nil
 }
 

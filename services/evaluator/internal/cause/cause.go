@@ -9,6 +9,7 @@ import (
 
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/assemble"
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/usercheck"
@@ -45,8 +46,9 @@ type finder struct {
 
 // Find returns the causes in a trajectory with its result and its user's flags, by the index at
 // which each happened first. Of a trajectory whose messages are omitted it finds those of remarks,
-// flags, score and end.
-func Find(t *assemble.Trajectory, result *busv1.Result) []*busv1.Cause {
+// flags, score and end. The classes of an error analysis need the world, nil for a rollout without
+// a score of milestones.
+func Find(t *assemble.Trajectory, result *busv1.Result, evaluation *evaluationv1.Evaluation, world *World) []*busv1.Cause {
 	f := &finder{}
 	end := int32(t.Len())
 	f.trajectory(t, result, end)
@@ -56,14 +58,18 @@ func Find(t *assemble.Trajectory, result *busv1.Result) []*busv1.Cause {
 		}
 	}
 	f.end(t.End, end)
+	f.classify(t, result, evaluation, world)
 	return f.sorted()
 }
 
 // Update returns the causes of a trajectory that is scored again: those that messages, flags and
 // score show, and the recorded ones that only remarks and the end show.
-func Update(t *assemble.Trajectory, result *busv1.Result, recorded []*busv1.Cause) []*busv1.Cause {
+func Update(
+	t *assemble.Trajectory, result *busv1.Result, evaluation *evaluationv1.Evaluation, world *World, recorded []*busv1.Cause,
+) []*busv1.Cause {
 	f := &finder{stored: true}
 	f.trajectory(t, result, int32(t.Len()))
+	f.classify(t, result, evaluation, world)
 	for _, cause := range recorded {
 		if !shown(cause.GetKind()) {
 			f.causes = append(f.causes, cause)

@@ -43,7 +43,7 @@ func remark(role worldv1.Role, index int32, kind agentgwv1.RemarkKind, detail st
 func TestOmittedMessages(t *testing.T) {
 	failed := &busv1.End{Reason: busv1.EndReason_END_REASON_MODEL_FAILURE, ExceptionType: "KeyError"}
 	want := []*busv1.Cause{{Role: agent, Kind: busv1.CauseKind_CAUSE_KIND_MODEL_FAILURE, Count: 1, Index: 40, Detail: "KeyError"}}
-	got := cause.Find(&assemble.Trajectory{Omitted: 40, Starting: 2, End: failed}, &busv1.Result{})
+	got := cause.Find(&assemble.Trajectory{Omitted: 40, Starting: 2, End: failed}, &busv1.Result{}, nil, nil)
 	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
 		t.Errorf("causes (-want +got):\n%s", diff)
 	}
@@ -110,7 +110,7 @@ func TestFind(t *testing.T) {
 			for i, m := range trajectory.Messages {
 				m.Index = int32(i)
 			}
-			if diff := cmp.Diff(test.want, cause.Find(trajectory, test.result), protocmp.Transform()); diff != "" {
+			if diff := cmp.Diff(test.want, cause.Find(trajectory, test.result, nil, nil), protocmp.Transform()); diff != "" {
 				t.Errorf("causes (-want +got):\n%s", diff)
 			}
 		})
@@ -130,7 +130,7 @@ func TestUpdate(t *testing.T) {
 	for i, m := range messages {
 		m.Index = int32(i)
 	}
-	got := cause.Update(&assemble.Trajectory{Messages: messages, Starting: 1}, &busv1.Result{}, recorded)
+	got := cause.Update(&assemble.Trajectory{Messages: messages, Starting: 1}, &busv1.Result{}, nil, nil, recorded)
 	want := []*busv1.Cause{{Role: agent, Kind: busv1.CauseKind_CAUSE_KIND_TOOL_ERROR, Count: 1, Index: 2, Detail: "ValueError"}, recorded[2], recorded[3]}
 	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
 		t.Errorf("causes (-want +got):\n%s", diff)
@@ -141,7 +141,7 @@ func TestUpdate(t *testing.T) {
 func TestFlags(t *testing.T) {
 	for _, rule := range []string{usercheck.Leak, usercheck.Assistant, usercheck.EarlyEnd, usercheck.Invented, usercheck.Unasked, usercheck.Repeats, usercheck.NeverEnds} {
 		result := &busv1.Result{Similarity: 1, UserFlags: []*busv1.UserFlag{{Rule: rule}}}
-		got := cause.Find(&assemble.Trajectory{}, result)
+		got := cause.Find(&assemble.Trajectory{}, result, nil, nil)
 		if len(got) != 1 || got[0].GetKind().String() != "CAUSE_KIND_"+strings.ToUpper(rule) || got[0].GetRole() != user {
 			t.Errorf("%s: got %v, want the cause of that name of the user", rule, got)
 		}

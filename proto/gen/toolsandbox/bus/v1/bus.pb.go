@@ -149,6 +149,17 @@ const (
 	CauseKind_CAUSE_KIND_REPEATS CauseKind = 20
 	// As CAUSE_KIND_LEAK.
 	CauseKind_CAUSE_KIND_NEVER_ENDS CauseKind = 21
+	// Calls of one turn of which one needed another. The detail is the tool.
+	CauseKind_CAUSE_KIND_WRONG_PARALLEL_CALLS CauseKind = 22
+	// A call before what it depends on. The detail is the tool.
+	CauseKind_CAUSE_KIND_PREMATURE_CALL CauseKind = 23
+	// An argument that nothing had told the agent. The detail is tool, argument and value.
+	CauseKind_CAUSE_KIND_GUESSED_ARGUMENT CauseKind = 24
+	// A call although a tool or a fact was missing that the task needs. The detail is the tool.
+	CauseKind_CAUSE_KIND_INFORMATION_MISSING CauseKind = 25
+	// An argument that means what a milestone wants, in another form. The detail is tool, argument and
+	// value.
+	CauseKind_CAUSE_KIND_WRONG_CANONICALIZATION CauseKind = 26
 )
 
 // Enum value maps for CauseKind.
@@ -176,30 +187,40 @@ var (
 		19: "CAUSE_KIND_UNASKED",
 		20: "CAUSE_KIND_REPEATS",
 		21: "CAUSE_KIND_NEVER_ENDS",
+		22: "CAUSE_KIND_WRONG_PARALLEL_CALLS",
+		23: "CAUSE_KIND_PREMATURE_CALL",
+		24: "CAUSE_KIND_GUESSED_ARGUMENT",
+		25: "CAUSE_KIND_INFORMATION_MISSING",
+		26: "CAUSE_KIND_WRONG_CANONICALIZATION",
 	}
 	CauseKind_value = map[string]int32{
-		"CAUSE_KIND_UNSPECIFIED":       0,
-		"CAUSE_KIND_NO_TOOL_CALLED":    1,
-		"CAUSE_KIND_CALL_AS_TEXT":      2,
-		"CAUSE_KIND_EMPTY_ANSWER":      3,
-		"CAUSE_KIND_CUT_OFF":           4,
-		"CAUSE_KIND_ARGUMENTS_NO_JSON": 5,
-		"CAUSE_KIND_UNKNOWN_TOOL":      6,
-		"CAUSE_KIND_WRONG_ARGUMENTS":   7,
-		"CAUSE_KIND_TOOL_ERROR":        8,
-		"CAUSE_KIND_REPEATED_TURN":     9,
-		"CAUSE_KIND_MESSAGE_LIMIT":     10,
-		"CAUSE_KIND_CONTEXT_OVERFLOW":  11,
-		"CAUSE_KIND_MODEL_FAILURE":     12,
-		"CAUSE_KIND_MINEFIELD":         13,
-		"CAUSE_KIND_REFUSED":           14,
-		"CAUSE_KIND_LEAK":              15,
-		"CAUSE_KIND_ASSISTANT":         16,
-		"CAUSE_KIND_EARLY_END":         17,
-		"CAUSE_KIND_INVENTED":          18,
-		"CAUSE_KIND_UNASKED":           19,
-		"CAUSE_KIND_REPEATS":           20,
-		"CAUSE_KIND_NEVER_ENDS":        21,
+		"CAUSE_KIND_UNSPECIFIED":            0,
+		"CAUSE_KIND_NO_TOOL_CALLED":         1,
+		"CAUSE_KIND_CALL_AS_TEXT":           2,
+		"CAUSE_KIND_EMPTY_ANSWER":           3,
+		"CAUSE_KIND_CUT_OFF":                4,
+		"CAUSE_KIND_ARGUMENTS_NO_JSON":      5,
+		"CAUSE_KIND_UNKNOWN_TOOL":           6,
+		"CAUSE_KIND_WRONG_ARGUMENTS":        7,
+		"CAUSE_KIND_TOOL_ERROR":             8,
+		"CAUSE_KIND_REPEATED_TURN":          9,
+		"CAUSE_KIND_MESSAGE_LIMIT":          10,
+		"CAUSE_KIND_CONTEXT_OVERFLOW":       11,
+		"CAUSE_KIND_MODEL_FAILURE":          12,
+		"CAUSE_KIND_MINEFIELD":              13,
+		"CAUSE_KIND_REFUSED":                14,
+		"CAUSE_KIND_LEAK":                   15,
+		"CAUSE_KIND_ASSISTANT":              16,
+		"CAUSE_KIND_EARLY_END":              17,
+		"CAUSE_KIND_INVENTED":               18,
+		"CAUSE_KIND_UNASKED":                19,
+		"CAUSE_KIND_REPEATS":                20,
+		"CAUSE_KIND_NEVER_ENDS":             21,
+		"CAUSE_KIND_WRONG_PARALLEL_CALLS":   22,
+		"CAUSE_KIND_PREMATURE_CALL":         23,
+		"CAUSE_KIND_GUESSED_ARGUMENT":       24,
+		"CAUSE_KIND_INFORMATION_MISSING":    25,
+		"CAUSE_KIND_WRONG_CANONICALIZATION": 26,
 	}
 )
 
@@ -2202,7 +2223,7 @@ const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"\x14END_REASON_CANCELLED\x10\x03\x12\x1c\n" +
 	"\x18END_REASON_MODEL_FAILURE\x10\x04\x12\x1d\n" +
 	"\x19END_REASON_INFRASTRUCTURE\x10\x05\x12\x1c\n" +
-	"\x18END_REASON_REPEATED_TURN\x10\x06*\xec\x04\n" +
+	"\x18END_REASON_REPEATED_TURN\x10\x06*\x9c\x06\n" +
 	"\tCauseKind\x12\x1a\n" +
 	"\x16CAUSE_KIND_UNSPECIFIED\x10\x00\x12\x1d\n" +
 	"\x19CAUSE_KIND_NO_TOOL_CALLED\x10\x01\x12\x1b\n" +
@@ -2226,7 +2247,12 @@ const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"\x13CAUSE_KIND_INVENTED\x10\x12\x12\x16\n" +
 	"\x12CAUSE_KIND_UNASKED\x10\x13\x12\x16\n" +
 	"\x12CAUSE_KIND_REPEATS\x10\x14\x12\x19\n" +
-	"\x15CAUSE_KIND_NEVER_ENDS\x10\x15B\xd3\x01\n" +
+	"\x15CAUSE_KIND_NEVER_ENDS\x10\x15\x12#\n" +
+	"\x1fCAUSE_KIND_WRONG_PARALLEL_CALLS\x10\x16\x12\x1d\n" +
+	"\x19CAUSE_KIND_PREMATURE_CALL\x10\x17\x12\x1f\n" +
+	"\x1bCAUSE_KIND_GUESSED_ARGUMENT\x10\x18\x12\"\n" +
+	"\x1eCAUSE_KIND_INFORMATION_MISSING\x10\x19\x12%\n" +
+	"!CAUSE_KIND_WRONG_CANONICALIZATION\x10\x1aB\xd3\x01\n" +
 	"\x16com.toolsandbox.bus.v1B\bBusProtoP\x01ZEgithub.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1;busv1\xa2\x02\x03TBX\xaa\x02\x12Toolsandbox.Bus.V1\xca\x02\x12Toolsandbox\\Bus\\V1\xe2\x02\x1eToolsandbox\\Bus\\V1\\GPBMetadata\xea\x02\x14Toolsandbox::Bus::V1b\x06proto3"
 
 var (

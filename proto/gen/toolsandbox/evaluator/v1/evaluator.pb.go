@@ -293,7 +293,11 @@ type ScoreTrajectoryRequest struct {
 	CheckUser bool `protobuf:"varint,6,opt,name=check_user,json=checkUser,proto3" json:"check_user,omitempty"`
 	// The causes that the run recorded. Those that only the models' answers and the end of the rollout
 	// show stay; the others are found again.
-	Causes        []*v11.Cause `protobuf:"bytes,7,rep,name=causes,proto3" json:"causes,omitempty"`
+	Causes []*v11.Cause `protobuf:"bytes,7,rep,name=causes,proto3" json:"causes,omitempty"`
+	// The scenario's categories.
+	Categories []string `protobuf:"bytes,8,rep,name=categories,proto3" json:"categories,omitempty"`
+	// IANA name of the session's time zone. Without it, no classes of an error analysis are found.
+	TimeZone      string `protobuf:"bytes,9,opt,name=time_zone,json=timeZone,proto3" json:"time_zone,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -375,6 +379,20 @@ func (x *ScoreTrajectoryRequest) GetCauses() []*v11.Cause {
 		return x.Causes
 	}
 	return nil
+}
+
+func (x *ScoreTrajectoryRequest) GetCategories() []string {
+	if x != nil {
+		return x.Categories
+	}
+	return nil
+}
+
+func (x *ScoreTrajectoryRequest) GetTimeZone() string {
+	if x != nil {
+		return x.TimeZone
+	}
+	return ""
 }
 
 // ScoreTrajectoryResponse holds the score.
@@ -1493,7 +1511,7 @@ const file_toolsandbox_evaluator_v1_evaluator_proto_rawDesc = "" +
 	"rollout_id\x18\x01 \x01(\tB.\xbaH+r)\x18\xc8\x012$^[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*$R\trolloutId\"^\n" +
 	"\x12WatchScoreResponse\x122\n" +
 	"\x06result\x18\x01 \x01(\v2\x1a.toolsandbox.bus.v1.ResultR\x06result\x12\x14\n" +
-	"\x05final\x18\x02 \x01(\bR\x05final\"\xff\x02\n" +
+	"\x05final\x18\x02 \x01(\bR\x05final\"\xbc\x03\n" +
 	"\x16ScoreTrajectoryRequest\x12M\n" +
 	"\n" +
 	"evaluation\x18\x01 \x01(\v2%.toolsandbox.evaluation.v1.EvaluationB\x06\xbaH\x03\xc8\x01\x01R\n" +
@@ -1504,7 +1522,11 @@ const file_toolsandbox_evaluator_v1_evaluator_proto_rawDesc = "" +
 	"\x0ftext_is_no_call\x18\x05 \x01(\bR\ftextIsNoCall\x12\x1d\n" +
 	"\n" +
 	"check_user\x18\x06 \x01(\bR\tcheckUser\x121\n" +
-	"\x06causes\x18\a \x03(\v2\x19.toolsandbox.bus.v1.CauseR\x06causes\"M\n" +
+	"\x06causes\x18\a \x03(\v2\x19.toolsandbox.bus.v1.CauseR\x06causes\x12\x1e\n" +
+	"\n" +
+	"categories\x18\b \x03(\tR\n" +
+	"categories\x12\x1b\n" +
+	"\ttime_zone\x18\t \x01(\tR\btimeZone\"M\n" +
 	"\x17ScoreTrajectoryResponse\x122\n" +
 	"\x06result\x18\x01 \x01(\v2\x1a.toolsandbox.bus.v1.ResultR\x06result\"\x8a\x02\n" +
 	"\x18ExplainTrajectoryRequest\x12M\n" +
