@@ -39,8 +39,8 @@ func (b Loads) Load(ctx context.Context, sweepID string) (*busv1.Load, error) {
 		answer, err := answers.NextMsgWithContext(waiting)
 		cancel()
 		switch {
-		case ctx.Err() != nil:
-			return nil, ctx.Err()
+		case errors.Is(err, context.Canceled):
+			return nil, err
 		case errors.Is(err, context.DeadlineExceeded), errors.Is(err, nats.ErrNoResponders):
 			return sum, nil
 		case err != nil:
