@@ -18,7 +18,11 @@ func WriteProbe(w io.Writer, players string, p *results.Probe) error {
 		return err
 	}
 	lines := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintf(lines, "probe of %s: %d requests, %d tokens\n", players, p.Requests, p.InputTokens+p.OutputTokens)
+	spent := fmt.Sprintf("%d requests", p.Requests)
+	if tokens := p.InputTokens + p.OutputTokens; tokens > 0 {
+		spent += fmt.Sprintf(", %d tokens", tokens)
+	}
+	_, _ = fmt.Fprintf(lines, "probe of %s: %s\n", players, spent)
 	for _, line := range [][2]string{
 		{"tools reach the model", because(tools(p.Tools), p.ToolsReason)},
 		{"calls come back", because(calls(p.Calls), p.CallsReason)},

@@ -37,7 +37,7 @@ func TestWriteProbe(t *testing.T) {
 				Tools: agentgwv1.ProbePlayerResponse_TOOLS_DROPPED, Seed: agentgwv1.ProbePlayerResponse_SETTING_IGNORED,
 				Temperature: agentgwv1.ProbePlayerResponse_SETTING_REFUSED, Requests: 2, Problem: "HTTP 429: slow down",
 			},
-			`probe of --agent openai:m: 2 requests, 0 tokens
+			`probe of --agent openai:m: 2 requests
   tools reach the model  no
   calls come back        not known
   slots                  not known

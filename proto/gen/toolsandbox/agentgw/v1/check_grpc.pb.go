@@ -27,8 +27,8 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// PlayerCheckService checks whether a player can play, and how. The agent gateway implements it. The
-// orchestrator, which clients connect to, forwards its calls.
+// PlayerCheckService checks whether a player can play, and how. The agent gateway implements it.
+// The orchestrator, which clients connect to, forwards its calls.
 type PlayerCheckServiceClient interface {
 	// CheckPlayer checks what a player needs: keys, a plug-in that answers, a model's address that
 	// accepts connections. It asks no model and costs nothing. Read only, safe to retry. Errors:
@@ -73,8 +73,8 @@ func (c *playerCheckServiceClient) ProbePlayer(ctx context.Context, in *ProbePla
 // All implementations must embed UnimplementedPlayerCheckServiceServer
 // for forward compatibility.
 //
-// PlayerCheckService checks whether a player can play, and how. The agent gateway implements it. The
-// orchestrator, which clients connect to, forwards its calls.
+// PlayerCheckService checks whether a player can play, and how. The agent gateway implements it.
+// The orchestrator, which clients connect to, forwards its calls.
 type PlayerCheckServiceServer interface {
 	// CheckPlayer checks what a player needs: keys, a plug-in that answers, a model's address that
 	// accepts connections. It asks no model and costs nothing. Read only, safe to retry. Errors:
