@@ -53,12 +53,12 @@ func WriteCauses(w io.Writer, rows []Row) error {
 		if others := scored - len(total.with); others > 0 {
 			without = number((sum - with) / float64(others))
 		}
-		list.AppendRow(table.Row{total.name(), len(total.with), total.times, number(with / float64(len(total.with))), without})
+		list.Append(table.Row{total.name(), len(total.with), total.times, number(with / float64(len(total.with))), without})
 		if total.kind == callAsText {
 			texts = total.times
 		}
 	}
-	text := "\n" + list.Render() + "\n"
+	text := "\n" + list.Fit(output.Width(w)) + "\n"
 	switch {
 	case texts == 1:
 		text += "1 text looks like a call: is the server's tool parser on?\n"
