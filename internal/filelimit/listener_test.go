@@ -22,7 +22,7 @@ func TestListener(t *testing.T) {
 	var log bytes.Buffer
 	listener := filelimit.Listener(inner, slog.New(slog.NewTextHandler(&log, nil)))
 	defer func() { _ = listener.Close() }()
-	waiting, err := net.Dial("tcp", inner.Addr().String())
+	waiting, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", inner.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -39,8 +39,8 @@ const (
 	// loadLimit is the soft memory limit while scenarios are loaded, in bytes. The collector takes up
 	// to half of the processors for a live heap that comes near it.
 	loadLimit = 448 << 20
-	// minAddressSpace is the smallest limit of the address space, in bytes. The Go runtime reserves far
-	// more than it uses, and ends the process without a message of ours if it cannot.
+	// minAddressSpace is the smallest limit of the address space, in bytes. The Go runtime reserves
+	// far more than it uses, and ends the process without a message of ours if it cannot.
 	minAddressSpace = 3 << 30
 )
 

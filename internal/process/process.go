@@ -106,8 +106,8 @@ func SignalContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	return ctx, cancel
 }
 
-// ReportError prints an error on one line with the program's name and returns its exit code. It names
-// the limit of open files if that is the cause.
+// ReportError prints an error on one line with the program's name and returns its exit code. It
+// names the limit of open files if that is the cause.
 func ReportError(w io.Writer, program string, err error) int {
 	if err == nil {
 		return ExitOK

@@ -20,8 +20,8 @@ const (
 	noticeAfter = 3 * time.Second
 	// noticeEvery is the interval of further log lines.
 	noticeEvery = time.Minute
-	// connectWait is how long a client retries a call to an address that it has never reached. The last
-	// attempt may take another second.
+	// connectWait is how long a client retries a call to an address that it has never reached. The
+	// last attempt may take another second.
 	connectWait = 3 * time.Second
 )
 
@@ -61,8 +61,8 @@ func (w *waitReporter) stream(ctx context.Context, desc *grpc.StreamDesc, conn *
 	})
 }
 
-// options adds to the options of an attempt. Before the first connection it fails as soon as dialling
-// does, with the reason.
+// options adds to the options of an attempt. Before the first connection it fails as soon as
+// dialling does, with the reason.
 func (w *waitReporter) options(opts []grpc.CallOption) []grpc.CallOption {
 	if w.reached() {
 		return opts

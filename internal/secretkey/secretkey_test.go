@@ -34,8 +34,8 @@ func TestLookup(t *testing.T) {
 			t.Fatal(err)
 		}
 		for source, environment := range map[string]map[string]string{
-			"the key in A_KEY ":                     {"A_KEY": test.text, "A_KEY_FILE": "unused"},
-			"the key in A_KEY_FILE, " + path + ", ": {"A_KEY_FILE": path},
+			"the key in A_KEY":                     {"A_KEY": test.text, "A_KEY_FILE": "unused"},
+			"the key in A_KEY_FILE, " + path + ",": {"A_KEY_FILE": path},
 		} {
 			got, err := secretkey.Lookup(func(name string) string { return environment[name] }, "A_KEY")
 			switch {
@@ -43,7 +43,7 @@ func TestLookup(t *testing.T) {
 				t.Errorf("%s%q: got %q, want %q", source, test.text, got, test.want)
 			case test.wrong == "" && err != nil:
 				t.Errorf("%s%q: got %v", source, test.text, err)
-			case test.wrong != "" && (err == nil || !strings.HasPrefix(err.Error(), source+test.wrong)):
+			case test.wrong != "" && (err == nil || !strings.HasPrefix(err.Error(), source+" "+test.wrong)):
 				t.Errorf("%s%q: got %v, want %q", source, test.text, err, test.wrong)
 			}
 		}

@@ -11,8 +11,9 @@ import (
 
 // These are the names of the files of a run that package results does not know.
 const (
-	// recordingDirectory holds the recording of a run, below results.StateDirectory: the specification, and
-	// a file per rollout, named after its number in the plan. All are length-prefixed messages.
+	// recordingDirectory holds the recording of a run, below results.StateDirectory: the
+	// specification, and a file per rollout, named after its number in the plan. All are
+	// length-prefixed messages.
 	recordingDirectory = "recording"
 	// specificationFile holds a SweepSpec without scenarios, then the scenarios.
 	specificationFile = "specification"

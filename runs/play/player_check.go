@@ -42,8 +42,8 @@ type playerCheck struct {
 	unpriced []flaggedPlayer
 }
 
-// checkPlayers returns when all players of the sweep are usable. The error names what is missing. It
-// warns of models without a price.
+// checkPlayers returns when all players of the sweep are usable. The error names what is missing.
+// It warns of models without a price.
 // For a replay it checks none.
 func (o *Options) checkPlayers(ctx context.Context, orchestrator grpc.ClientConnInterface, spec sweep.Spec, stderr io.Writer) error {
 	if spec.Recording != nil {
