@@ -48,4 +48,3 @@ func PackNames(path string) []string {
 	}
 	return names
 }
-
