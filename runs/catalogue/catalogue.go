@@ -226,12 +226,8 @@ func (c *Selection) Packs(ctx context.Context, warnings io.Writer) ([]Pack, erro
 	if err := c.checkSplit(sources); err != nil {
 		return nil, err
 	}
-	opts := pack.Options{RefreshTools: c.RefreshTools}
-	if opts.Options, err = scenario.OptionsFor(toolhost.Tools()); err != nil {
-		return nil, err
-	}
-	opts.Compile, opts.ConsentTools = compileTools, toolhost.ConsentTools()
-	if opts.Backend, err = c.preferredBackend(); err != nil {
+	opts, err := c.options()
+	if err != nil {
 		return nil, err
 	}
 	var packs []Pack
@@ -278,6 +274,17 @@ func (c *Selection) Packs(ctx context.Context, warnings io.Writer) ([]Pack, erro
 	}
 	c.LoadedPacks = packs
 	return packs, nil
+}
+
+// options returns the options of loading, without a way to list tools.
+func (c *Selection) options() (opts pack.Options, err error) {
+	opts.RefreshTools = c.RefreshTools
+	if opts.Options, err = scenario.OptionsFor(toolhost.Tools()); err != nil {
+		return opts, err
+	}
+	opts.Compile, opts.ConsentTools = compileTools, toolhost.ConsentTools()
+	opts.Backend, err = c.preferredBackend()
+	return opts, err
 }
 
 // preferredBackend returns the preferred backend. It also accepts the original's spelling.
@@ -346,15 +353,26 @@ func (c *Selection) SourceNames() string {
 	return strings.Join(names, ", ")
 }
 
+// VariantNames returns the names that select variants.
+func VariantNames() []string {
+	names := []string{PlainVariant, AllVariants}
+	for _, v := range suffixedVariants() {
+		names = append(names, strings.TrimPrefix(v.Suffix, "_"))
+	}
+	return names
+}
+
+// suffixedVariants returns the variants besides the plain one.
+func suffixedVariants() []scenario.Variant {
+	return append(scenario.AllVariants()[1:], scenario.Variant{Suffix: scenario.ConfirmationSuffix})
+}
+
 // suffixFilter returns a predicate for the suffixes of the selected variants.
 func (c *Selection) suffixFilter() (func(suffix string) bool, error) {
 	selected := make(map[string]bool)
-	known := []string{PlainVariant, AllVariants}
 	suffixes := map[string]string{PlainVariant: ""}
-	for _, v := range append(scenario.AllVariants()[1:], scenario.Variant{Suffix: scenario.ConfirmationSuffix}) {
-		name := strings.TrimPrefix(v.Suffix, "_")
-		known = append(known, name)
-		suffixes[name] = v.Suffix
+	for _, v := range suffixedVariants() {
+		suffixes[strings.TrimPrefix(v.Suffix, "_")] = v.Suffix
 	}
 	for _, name := range c.Variants {
 		suffix, ok := suffixes[strings.TrimPrefix(name, "_")]
@@ -365,7 +383,7 @@ func (c *Selection) suffixFilter() (func(suffix string) bool, error) {
 			}
 			continue
 		case !ok:
-			return nil, process.UsageErrorf("--variants: unknown variant %q; expected one of %s", name, strings.Join(known, ", "))
+			return nil, process.UsageErrorf("--variants: unknown variant %q; expected one of %s", name, strings.Join(VariantNames(), ", "))
 		}
 		selected[suffix] = true
 	}

@@ -23,13 +23,21 @@ const (
 )
 
 // isPack reports whether a path is a pack and no folder of one: a pack without a description whose
-// parent has one is a folder of worlds or recordings.
+// parent has one is a folder of worlds or recordings. The original's folders have tools in Python,
+// too.
 func isPack(name string, files fs.FS) bool {
 	if _, err := fs.Stat(files, pack.ManifestFile); err == nil {
 		return true
 	}
-	return pack.IsPack(files) && !exists(filepath.Dir(filepath.Clean(name)), pack.ManifestFile)
+	if !pack.IsPack(files) || exists(filepath.Join(filepath.Clean(name), ".."), pack.ManifestFile) {
+		return false
+	}
+	described, err := fs.Glob(files, "*.yaml")
+	return err != nil || len(described) > 0 || original(name) == ""
 }
+
+// original returns the folder of the original program that a path is in, if any.
+func original(name string) string { return above(name, "tool_sandbox", "scenarios") }
 
 // meantPack returns the suffix of a message about a path that is no pack: what was probably meant.
 func meantPack(name string) string {
@@ -39,7 +47,7 @@ func meantPack(name string) string {
 	if above := above(name, pack.ManifestFile); above != "" {
 		return didYouMean([]string{above})
 	}
-	if checkout := above(name, "tool_sandbox", "scenarios"); checkout != "" {
+	if checkout := original(name); checkout != "" {
 		return fmt.Sprintf("; %s is the original program: export its scenarios and import them with toolsandbox scenario import (see README.md)", checkout)
 	}
 	if found := below(name); len(found) > 0 {

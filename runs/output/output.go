@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"unicode"
@@ -162,11 +163,16 @@ func OnTerminal(w io.Writer) *Writer {
 	return nil
 }
 
-// Width returns the columns of the terminal that w prints on; 0 if unknown or not a terminal.
+// Width returns the columns of the terminal that w prints on, elsewhere those that COLUMNS in the
+// environment asks for; 0 if unknown.
 func Width(w io.Writer) int {
 	o := OnTerminal(w)
 	if o == nil {
-		return 0
+		columns, err := strconv.Atoi(os.Getenv("COLUMNS"))
+		if err != nil {
+			return 0
+		}
+		return max(columns, 0)
 	}
 	columns, _, err := term.GetSize(o.descriptor)
 	if err != nil {

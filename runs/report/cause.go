@@ -27,7 +27,7 @@ func WriteCauses(w io.Writer, counts *results.CauseCounts) error {
 	if at < 0 {
 		at = len(counts.Causes)
 	}
-	text := causeTable("cause", counts.Causes[:at]) + callsAsText(counts.Causes[:at]) + causeTable("the simulated user's fault", counts.Causes[at:])
+	text := causeTable(w, "cause", counts.Causes[:at]) + callsAsText(counts.Causes[:at]) + causeTable(w, "the simulated user's fault", counts.Causes[at:])
 	if counts.UserFailed > 0 {
 		text += fmt.Sprintf("agent's mean %s, n %d; without the rollouts whose user failed %s, n %d\n",
 			orNoScore(counts.Mean, "%.3f"), counts.Scored, orNoScore(counts.MeanWithout, "%.3f"), counts.Scored-counts.UserFailed)
@@ -39,16 +39,16 @@ func WriteCauses(w io.Writer, counts *results.CauseCounts) error {
 	return err
 }
 
-// causeTable returns a table of causes after a blank line, "" without any.
-func causeTable(title string, causes []results.CauseCount) string {
+// causeTable returns a table of causes as wide as w after a blank line, "" without any.
+func causeTable(w io.Writer, title string, causes []results.CauseCount) string {
 	if len(causes) == 0 {
 		return ""
 	}
 	list := newTable(table.Row{title, "rollouts", "times", "score with", "without"})
 	for _, c := range causes {
-		list.AppendRow(table.Row{causeTitle(c), c.Rollouts, c.Times, orNoScore(c.MeanWith, "%.3f"), orNoScore(c.MeanWithout, "%.3f")})
+		list.Append(table.Row{causeTitle(c), c.Rollouts, c.Times, orNoScore(c.MeanWith, "%.3f"), orNoScore(c.MeanWithout, "%.3f")})
 	}
-	return "\n" + list.Render() + "\n"
+	return "\n" + list.Fit(output.Width(w)) + "\n"
 }
 
 // callsAsText asks for a remedy if texts look like calls.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/original/resultfile"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
+	"github.com/toolsandbox/toolsandbox/runs/output"
 	"github.com/toolsandbox/toolsandbox/runs/results"
 )
 
@@ -124,9 +125,9 @@ func WriteRescore(w io.Writer, r *Rescore) error {
 	if len(r.Moved) > 0 {
 		moved := newTable(table.Row{"scenario", "before", "after", "change", ""})
 		for _, move := range r.Moved {
-			moved.AppendRow(table.Row{move.Name, orNone(move.Before), orNone(move.After), move.change(), move.text()})
+			moved.Append(table.Row{move.Name, orNone(move.Before), orNone(move.After), move.change(), move.text()})
 		}
-		out.WriteString(moved.Render() + "\n\n")
+		out.WriteString(moved.Fit(output.Width(w)) + "\n\n")
 	}
 	total := len(r.Moved) + r.Unmoved
 	fmt.Fprintf(&out, "%d of %d scores moved, mean %s before, %s after\n", len(r.Moved), total, orNone(r.Before), orNone(r.After))

@@ -33,14 +33,14 @@ func Main(args []string, stdout, stderr io.Writer) int {
 	ctx, stop := process.SignalContext(context.Background())
 	defer stop()
 	root := newRoot()
+	root.SetOut(stdout)
+	root.SetErr(stderr)
 	checkBuiltins(root)
 	args = asRun(args)
 	if err := checkSingleDash(root, args); err != nil {
 		return process.ReportError(stderr, "toolsandbox", err)
 	}
 	root.SetArgs(args)
-	root.SetOut(stdout)
-	root.SetErr(stderr)
 	cmd, err := root.ExecuteContextC(ctx)
 	err = process.ErrorSource(cmd.Flags(), err)
 	if err != nil && !errors.Is(err, process.ErrUsage) && isUsage(err) {
@@ -92,5 +92,6 @@ whole trajectory against a graph of milestones to reach and minefields to avoid.
 	root.AddCommand(newRun(), newConfig(), newScenario(), newPack(), newTools(), newAgents(), newProbe(), newServe(), newBench(), newSession(), newExplain(), newScore(), newCompare(), newSweep(), newEuroEval(), newVersion())
 	asGroup(root)
 	describeExitCodes(root)
+	complete(root)
 	return root
 }

@@ -43,7 +43,7 @@ func describeExitCodes(root *cobra.Command) {
 			if err != nil {
 				continue // a test finds it
 			}
-			cmd.Long += fmt.Sprintf("\n\nThe exit code is %d if %s.", exit.code, exit.meaning)
+			cmd.Long += "\n\n" + strings.Join(fold(fmt.Sprintf("The exit code is %d if %s.", exit.code, exit.meaning), helpWidth), "\n")
 		}
 	}
 }

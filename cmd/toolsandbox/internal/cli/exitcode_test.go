@@ -46,7 +46,7 @@ func TestExitCodes(t *testing.T) {
 	for _, exit := range exitCodes() {
 		for _, name := range exit.commands {
 			cmd, rest, err := newRoot().Find(strings.Fields(name))
-			if err != nil || len(rest) > 0 || !strings.Contains(cmd.Long, exit.meaning) {
+			if err != nil || len(rest) > 0 || !strings.Contains(strings.ReplaceAll(cmd.Long, "\n", " "), exit.meaning) {
 				t.Errorf("%s: got the command %v, %v and its help %q, want %q in it", name, cmd.CommandPath(), err, cmd.Long, exit.meaning)
 			}
 			line, ok := lines[name]

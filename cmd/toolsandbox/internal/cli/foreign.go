@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"errors"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -18,6 +20,10 @@ func foreignFlags() map[string]string {
 		pace   = "--parallel"
 		some   = "--scenarios PATTERN for some scenarios, or --test-mode for a few"
 		answer = "--max-tokens"
+		turns  = "max_messages of each scenario (docs/scenarios.md)"
+		list   = "toolsandbox scenario list"
+		key    = "OPENAI_API_KEY, or the variable of another provider (docs/models.md)"
+		fresh  = "another --out, or --resume to continue a run"
 	)
 	return map[string]string{
 		"model": agent, "models": agent, "model-name": agent, "agent-llm": agent, "llm": agent, "provider": agent,
@@ -28,6 +34,18 @@ func foreignFlags() map[string]string {
 		"categories": "--scenarios PATTERN; the results have a row for each category, and toolsandbox scenario list shows them",
 		"processes":  pace, "workers": pace, "num-workers": pace, "max-workers": pace, "max-concurrency": pace, "max-connections": pace, "concurrency": pace,
 		"api-base": "--base-url", "endpoint": "--base-url", "max-output-tokens": answer, "max-new-tokens": answer,
+		"agent-model": agent, "model-id": agent, "llm-model": agent, "agent-url": "--agent grpc://HOST:PORT", "agent-strategy": agent, "user-strategy": "--user NAME",
+		"num-samples": some, "sample": some, "samples": some, "max-tasks": some, "max-examples": some, "subset": some,
+		"dataset": "--pack", "data": "--pack", "benchmark": "--pack", "env": "--pack", "domain": "--pack", "test-category": "--scenarios PATTERN",
+		"runs": "--trials", "n": "--trials", "num-runs": "--trials", "k": "--trials", "num-repeats": "--trials",
+		"threads": pace, "num-threads": pace, "jobs": pace, "j": pace, "batch-size": pace, "num-processes": pace, "parallelism": pace,
+		"max-turns": turns, "max-steps": turns, "max-num-steps": turns, "max-messages": turns, "max-iterations": turns,
+		"list": list, "list-tasks": list, "dry-run": list + "; toolsandbox config prints the settings of a run", "task-split": "--split",
+		"api-key": key, "openai-api-key": key, "token": key, "base-uri": "--base-url", "api-url": "--base-url", "host": "--base-url", "server": "--base-url",
+		"force": fresh, "overwrite": fresh, "yes": fresh, "y": fresh, "continue": "--resume", "restart": fresh,
+		"verbose": "--log-level debug", "v": "--log-level debug", "debug": "--log-level debug", "quiet": "--log-level error", "q": "--log-level error",
+		"format": "--json", "output-format": "--json", "m": agent, "top-p": "--temperature; other sampling settings are the server's", "system-prompt": "the scenarios, which say what the agent is told",
+		"results": "--out", "results-dir": "--out", "name": "--out", "run-name": "--out", "run-id": "--out", "experiment": "--out", "d": "--out",
 		"log-dir": "--out", "save-to": "--out", "output": "--out", "timeout": "--model-timeout",
 	}
 }
@@ -43,12 +61,25 @@ func foreignEuroEvalFlags() map[string]string {
 	}
 }
 
+// foreignCommands maps commands of other programs to what does the same here.
+func foreignCommands() map[string]string {
+	const play, read = "run", "explain RUN SCENARIO, or compare RUN RUN"
+	return map[string]string{
+		"eval": play, "evaluate": play, "play": play, "start": play, "benchmark": play, "test": play, "generate": play, "simulate": play,
+		"view": read, "report": read, "results": read, "inspect": read, "leaderboard": "compare RUN RUN", "diff": "compare RUN RUN",
+		"models": "agents", "users": "agents", "init": "pack new DIR", "ls": "scenario list", "tasks": "scenario list", "scenarios": "scenario list",
+		"packs": "pack show PACK", "rescore": "score RUN", "grade": "score RUN", "resume": "run --resume --out RUN with its flags", "server": "serve SERVICE",
+	}
+}
+
 // flagError explains an error of pflag. It knows the flags of other programs.
 func flagError(cmd *cobra.Command, err error) error {
-	name, isUnknown := strings.CutPrefix(err.Error(), "unknown flag: --")
-	foreign := map[string]map[string]string{"run": foreignFlags(), "euroeval": foreignEuroEvalFlags()}[cmd.Name()]
-	if here, ok := foreign[strings.ReplaceAll(name, "_", "-")]; isUnknown && ok {
-		return process.UsageErrorf("%w; here it is %s", err, here)
+	unknown, isUnknown := errors.AsType[*pflag.NotExistError](err)
+	foreign := map[string]map[string]string{"run": foreignFlags(), "config": foreignFlags(), "euroeval": foreignEuroEvalFlags()}[cmd.Name()]
+	if isUnknown {
+		if here, ok := foreign[strings.ReplaceAll(unknown.GetSpecifiedName(), "_", "-")]; ok {
+			return process.UsageErrorf("%w; here it is %s", err, here)
+		}
 	}
 	return process.FlagError(cmd.Flags(), err)
 }

@@ -48,6 +48,9 @@ With ` + "`--remote`" + ` the services have their own settings. ` + "`run`" + ` 
 command that takes it. A flag that has no effect without another one, as ` + "`--trace-ratio`" + ` without ` + "`--otlp-endpoint`" + `, is refused on the
 command line; a file or the environment may set it for other runs.
 
+` + "`toolsandbox completion bash|zsh|fish`" + ` prints a script that makes a shell complete commands, flags, players, variants, scenarios, packs,
+runs and their rollouts; its ` + "`--help`" + ` says how to load it.
+
 The original's spellings work, but no list shows them: underscores in names, ` + "`--output_dir`" + ` for ` + "`--out`" + `, ` + "`--scenario`" + ` for
 ` + "`--scenarios`" + `, ` + "`--scenario_dir`" + ` for ` + "`--pack`" + `, ` + "`ToolBackend.`" + ` before the name of a backend, and no ` + "`run`" + ` before the first flag.
 [Moving from the original](moving.md) has its defaults.

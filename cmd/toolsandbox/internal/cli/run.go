@@ -48,7 +48,7 @@ func runGroups() []group {
 		{"Scenarios", []string{"scenarios", "variants", "pack", "trials", "seed", "services"}},
 		{"Players", []string{"agent", "user", "attach-listen"}},
 		{"Models", []string{"base-url", "temperature", "max-tokens", "reasoning-effort"}},
-		{"Limits", []string{"parallel", "spend-tokens", "spend-usd", "require-price"}},
+		{"Limits", []string{"parallel", "spend-tokens", "spend-usd"}},
 		{"Resume and replay", []string{"resume", "replay"}},
 		{"Output", []string{"out", "json", "log-level", "otlp-endpoint"}},
 		{"Remote services", []string{"remote", "orchestrator-addr", "evaluator-addr", "sweep-id"}},

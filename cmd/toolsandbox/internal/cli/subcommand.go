@@ -32,6 +32,9 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 			deeper = append(deeper, sub.CommandPath())
 		}
 	}
+	if here, ok := foreignCommands()[args[0]]; ok && !cmd.HasParent() {
+		return process.UsageErrorf("unknown command %q; here it is %s %s", args[0], cmd.CommandPath(), here)
+	}
 	if len(deeper) > 0 {
 		return process.UsageErrorf("unknown command %q; did you mean %s?", args[0], strings.Join(deeper, " or "))
 	}
