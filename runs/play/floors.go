@@ -3,6 +3,7 @@ package play
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/original/resultfile"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/runs/report"
 	"github.com/toolsandbox/toolsandbox/runs/results"
@@ -59,37 +61,51 @@ func (o *Options) noFloors(spec sweep.Spec) string {
 	}
 }
 
-// playFloors plays the floors of a finished run on services of its own and records them. Unless
-// they are asked for, it does so only where they take little of the run's time: where a model or a
-// program plays few scenarios. A failure is a warning, since the run itself has its results.
+// wantsFloors reports whether to play floors: where they are asked for, or where they take little
+// of the run's time, because a model or a program plays few scenarios. hint says that only the
+// number of scenarios is against it.
+func (o *Options) wantsFloors(spec sweep.Spec) (wanted, hint bool) {
+	if o.noFloors(spec) != "" {
+		return false, false
+	}
+	if o.floors.value != nil {
+		return *o.floors.value, false
+	}
+	external := slices.ContainsFunc(slices.Concat(spec.Agents, spec.Users), func(p *agentgwv1.Player) bool {
+		return p.GetModel() != nil || p.GetPlugin() != nil && !atTerminal(p)
+	})
+	few := len(spec.Scenarios) <= maxFloorScenarios
+	return external && few, external && !few
+}
+
+// playFloors plays the floors of a finished run on services of its own and records them, unless a
+// resumed or replayed run has them. A failure is a warning, since the run itself has its results.
 func (o *Options) playFloors(ctx context.Context, stderr io.Writer, collector *collector) error {
 	spec, totals := collector.spec, collector.record.Totals
+	wanted, hint := o.wantsFloors(spec)
 	switch {
-	case totals.Floors != nil: // of a resumed run
-		return nil
-	case o.replayed != nil && o.replayed.Totals != nil && o.replayed.Totals.Floors != nil:
+	case o.replayed != nil && o.replayed.Totals != nil:
 		totals.Floors = o.replayed.Totals.Floors
-		return results.WriteRun(collector.directory.path, collector.record)
-	}
-	external := func(p *agentgwv1.Player) bool { return p.GetModel() != nil || p.GetPlugin() != nil && !atTerminal(p) }
-	usual := len(spec.Scenarios) <= maxFloorScenarios && slices.ContainsFunc(slices.Concat(spec.Agents, spec.Users), external)
-	if o.noFloors(spec) != "" || !o.floors.or(usual) || collector.summary().Mean() == nil {
+	case totals.Floors != nil || totals.Scored == 0:
 		return nil
+	case hint:
+		_, err := fmt.Fprintf(stderr, "--resume --floors also plays an idle and a random agent on these %d scenarios\n", len(spec.Scenarios))
+		return err
+	case !wanted:
+		return nil
+	default:
+		floors, err := floorsOf(ctx, stderr, spec.Scenarios)
+		if err != nil {
+			return report.Warn(stderr, "the floors of these scenarios are unknown: %v", err)
+		}
+		totals.Floors = floors
 	}
-	floors, err := floorsOf(ctx, stderr, spec)
-	if err != nil {
-		return report.Warn(stderr, "the floors of these scenarios are unknown: %v", err)
-	}
-	totals.Floors = floors
 	return results.WriteRun(collector.directory.path, collector.record)
 }
 
-// floorsOf plays the agents that need no model on the scenarios of a run. The result is a function
-// of the scenarios.
-func floorsOf(ctx context.Context, stderr io.Writer, of sweep.Spec) (*results.Floors, error) {
-	spec := sweep.Spec{
-		Scenarios: of.Scenarios, Trials: max(1, (leastFloorRollouts+len(of.Scenarios)-1)/len(of.Scenarios)), MaxBytes: of.MaxBytes, RepeatLimit: of.RepeatLimit,
-	}
+// floorsOf plays the agents that need no model. The result is a function of the scenarios.
+func floorsOf(ctx context.Context, stderr io.Writer, scenarios []*scenariov1.Scenario) (*results.Floors, error) {
+	spec := sweep.Spec{Scenarios: scenarios, Trials: (max(leastFloorRollouts, len(scenarios)) + len(scenarios) - 1) / len(scenarios)}
 	for _, name := range []string{idleAgent, randomAgent} {
 		agent, err := player.Parse(worldv1.Role_ROLE_AGENT, name)
 		if err != nil {
@@ -119,7 +135,7 @@ func floorsOf(ctx context.Context, stderr io.Writer, of sweep.Spec) (*results.Fl
 	if err != nil {
 		return nil, err
 	}
-	floors := &results.Floors{Scenarios: len(of.Scenarios)}
+	floors := &results.Floors{Scenarios: len(scenarios)}
 	for _, id := range slices.SortedFunc(maps.Keys(scores), func(a, b string) int { return number(a) - number(b) }) {
 		result := scores[id]
 		floor := &floors.Idle

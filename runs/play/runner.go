@@ -300,6 +300,12 @@ func (o *Options) Run(ctx context.Context, args []string, stdin io.Reader, stdou
 	if err := collector.finish(); err != nil {
 		return o.interrupted(ctx, errors.Join(watched, err), collector)
 	}
+	return o.conclude(ctx, watched, collector, stdout, stderr)
+}
+
+// conclude shows a run whose files are written, with its floors if it came to its end, and returns
+// what is wrong with it. watched is the error of following its sweep.
+func (o *Options) conclude(ctx context.Context, watched error, collector *collector, stdout, stderr io.Writer) error {
 	var different error
 	if collector.planned != nil {
 		different = errors.Join(o.damage(stderr, collector.record.Damaged()), o.compareReplay(stderr, collector.record.Rollouts))
@@ -422,7 +428,7 @@ func (o *Options) show(stdout, stderr io.Writer, collector *collector) error {
 	totals := collector.record.Totals
 	if err := errors.Join(
 		report.WriteTable(stdout, collector.rows, summary.Categories), report.WriteEuroEval(stdout, collector.euroeval),
-		report.WriteFloors(stdout, totals.Floors, summary.Mean()), report.WriteCauses(stdout, totals.CauseCounts),
+		report.WriteFloors(stdout, totals.Floors, summary.Mean(), totals.Scored, totals.Rollouts), report.WriteCauses(stdout, totals.CauseCounts),
 		report.WriteUserFlags(stdout, totals.UserFlagCounts), report.WriteUsage(stdout, collector.rows),
 	); err != nil {
 		return err

@@ -8,8 +8,9 @@ import (
 )
 
 // WriteFloors prints what agents without a model score on a run's scenarios, and a note if the
-// agent's mean is lower. It prints nothing if they are unknown.
-func WriteFloors(w io.Writer, floors *results.Floors, mean *float64) error {
+// agent's mean is lower. The note says if the mean is one of survivors: of scored rollouts only. It
+// prints nothing if the floors are unknown.
+func WriteFloors(w io.Writer, floors *results.Floors, mean *float64, scored, rollouts int) error {
 	if floors == nil {
 		return nil
 	}
@@ -29,7 +30,11 @@ func WriteFloors(w io.Writer, floors *results.Floors, mean *float64) error {
 			below = "that of random calls"
 		}
 		if below != "" {
-			text += fmt.Sprintf("the agent's mean, %.3f, is below %s\n", *mean, below)
+			survivors := ""
+			if scored < rollouts {
+				survivors = fmt.Sprintf(" (n %d of %d)", scored, rollouts)
+			}
+			text += fmt.Sprintf("the agent's mean, %.3f%s, is below %s\n", *mean, survivors, below)
 		}
 	}
 	_, err := io.WriteString(w, text)

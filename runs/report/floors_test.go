@@ -15,17 +15,18 @@ func TestWriteFloors(t *testing.T) {
 	for name, test := range map[string]struct {
 		floors *results.Floors
 		mean   *float64
+		scored int
 		want   string
 	}{
-		"unknown":      {nil, mean(0), ""},
-		"above":        {floors, mean(0.31), line},
-		"no score":     {floors, nil, line},
-		"below idle":   {floors, mean(0.3), line + "the agent's mean, 0.300, is below an idle agent's\n"},
-		"below random": {one, mean(0.25), "\nfloors on this 1 scenario: idle 0.200, random 0.300\nthe agent's mean, 0.250, is below that of random calls\n"},
-		"below both":   {floors, mean(0), line + "the agent's mean, 0.000, is below both\n"},
+		"unknown":      {nil, mean(0), 9, ""},
+		"above":        {floors, mean(0.31), 9, line},
+		"no score":     {floors, nil, 0, line},
+		"below idle":   {floors, mean(0.3), 9, line + "the agent's mean, 0.300, is below an idle agent's\n"},
+		"below random": {one, mean(0.25), 9, "\nfloors on this 1 scenario: idle 0.200, random 0.300\nthe agent's mean, 0.250, is below that of random calls\n"},
+		"below both":   {floors, mean(0), 8, line + "the agent's mean, 0.000 (n 8 of 9), is below both\n"},
 	} {
 		var out strings.Builder
-		if err := WriteFloors(&out, test.floors, test.mean); err != nil || out.String() != test.want {
+		if err := WriteFloors(&out, test.floors, test.mean, test.scored, 9); err != nil || out.String() != test.want {
 			t.Errorf("%s: got %q and %v, want %q", name, out.String(), err, test.want)
 		}
 	}

@@ -210,8 +210,8 @@ type Totals struct {
 	Usage *Usage `json:"usage,omitempty"`
 }
 
-// End records the end of a run and keeps its floors. total is the number of rollouts, rollouts the finished ones in
-// order.
+// End records the end of a run and keeps its floors. total is the number of rollouts, rollouts the
+// finished ones in order.
 func (r *Run) End(now time.Time, total int, rollouts []Rollout) {
 	r.Ended = &now
 	if last := len(r.Resumptions) - 1; last >= 0 {
