@@ -56,7 +56,7 @@ which a measure of the pack's own failed get one.`,
 		},
 	}
 	options.scorer.register(cmd.Flags())
-	cmd.Flags().BoolVar(&options.write, "write", false, "write the new scores to "+results.SummaryFile+", the old ones to "+results.PreviousSummaryFile+", and the users' flags to "+results.RunFile)
+	cmd.Flags().BoolVar(&options.write, "write", false, "write the new scores to "+results.SummaryFile+", the old ones to "+results.PreviousSummaryFile+", and the causes and users' flags to "+results.RunFile)
 	cmd.Flags().BoolVar(&options.asJSON, "json", false, "print JSON instead of a table")
 	return cmd
 }
@@ -72,7 +72,7 @@ func (o *scoreOptions) run(ctx context.Context, dir string, patterns []string, s
 	}
 	rescore := &rescore{dir: dir, scenarios: scenarios, reader: o.scorer.reader, entries: slices.Clone(summary.Scenarios), causes: o.scorer.reader.Run().Causes(), outcome: report.NewRescore(), textIsNoCall: o.scorer.textIsNoCall()}
 	if err := o.scorer.use(ctx, stderr, func(ctx context.Context, client evaluatorv1.EvaluatorServiceClient) error {
-		return rescore.all(ctx, client, selected)
+		return rescore.each(ctx, client, selected)
 	}); err != nil {
 		return err
 	}
@@ -162,8 +162,17 @@ type rescore struct {
 	textIsNoCall bool
 }
 
-// all scores the selected rollouts.
-func (r *rescore) all(ctx context.Context, client evaluatorv1.EvaluatorServiceClient, selected []int) error {
+// all returns the indices of all rollouts.
+func (r *rescore) all() []int {
+	indices := make([]int, len(r.entries))
+	for i := range indices {
+		indices[i] = i
+	}
+	return indices
+}
+
+// each scores the selected rollouts.
+func (r *rescore) each(ctx context.Context, client evaluatorv1.EvaluatorServiceClient, selected []int) error {
 	for _, i := range selected {
 		if err := r.one(ctx, client, &r.entries[i]); err != nil {
 			return err
@@ -221,15 +230,21 @@ func (r *rescore) countCauses(selected []int) *results.CauseCounts {
 
 // write writes the changed files of the run.
 func (r *rescore) write(scored *resultfile.Summary, changed bool) error {
-	if changed {
-		if err := results.ReplaceSummary(r.dir, r.reader.Run(), scored); err != nil {
-			return err
-		}
-		r.outcome.Written = true
-	}
-	if len(r.outcome.Flagged) == 0 {
+	if !changed && len(r.outcome.Flagged) == 0 {
 		return nil
 	}
 	r.outcome.Written = true
-	return results.WriteRun(r.dir, r.reader.Run())
+	run := r.reader.Run()
+	if run != nil {
+		for i := range run.Rollouts {
+			run.Rollouts[i].Causes = r.causes[run.Rollouts[i].Name]
+		}
+		if run.Totals != nil {
+			run.Totals.CauseCounts = r.countCauses(r.all())
+		}
+	}
+	if changed {
+		return results.ReplaceSummary(r.dir, run, scored)
+	}
+	return results.WriteRun(r.dir, run)
 }
