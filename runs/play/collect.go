@@ -283,12 +283,6 @@ func (c *collector) rollouts() []results.Rollout {
 	return rollouts
 }
 
-// causes counts the causes of the scored rollouts.
-func (c *collector) causes() *results.CauseCounts {
-	rollouts := c.rollouts()
-	return results.CountCauses(results.CausedScores(rollouts), len(rollouts))
-}
-
 func (c *collector) summary() *resultfile.Summary { return results.Summarize(c.rollouts()) }
 
 func (c *collector) done() int { return len(c.finished) }

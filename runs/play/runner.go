@@ -67,6 +67,7 @@ type Options struct {
 	compat       bool
 	maxBytes     int64
 	repeatLimit  optional[int32]
+	floors       optional[bool]
 	services     string
 	resume       bool
 	replay       string
@@ -104,6 +105,9 @@ func (o *Options) RegisterFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.compat, "compat", false, "abort on mistakes of the model, as the original does")
 	o.repeatLimit = optionalInt[int32](32)
 	flags.Var(&o.repeatLimit, "repeat-limit", "equal turns of --agent in a row that end a rollout, 0 for no limit (default: 8, with --compat 0)")
+	o.floors = optionalBool()
+	flags.Var(&o.floors, "floors", "also play an idle and a random agent on the scenarios, to compare with (default: where a model or a program plays at most 400 scenarios)")
+	flags.Lookup("floors").NoOptDefVal = "true"
 	flags.Int64Var(&o.maxBytes, "max-rollout-bytes", defaultMaxBytes, "largest conversation in bytes; beyond it the rollout ends as a failure of the player that wrote most")
 	flags.StringVar(&o.services, "services", "", "source of hosted services' `answers`: recorded, offline, live or record (default: recordings, else offline)")
 	o.installation.ToolHost.RegisterServiceFlags(flags)
@@ -153,7 +157,7 @@ func (o *Options) prepare(ctx context.Context, stderr io.Writer, args []string) 
 	if err := o.validate(); err != nil {
 		return sweep.Spec{}, process.UsageErrorf("%w", err)
 	}
-	if err := o.rejectIneffective(spec); err != nil {
+	if err := errors.Join(o.rejectIneffective(spec), o.checkFloors(spec)); err != nil {
 		return sweep.Spec{}, err
 	}
 	if spec.Limit, err = o.spend.limit(spec); err != nil {
@@ -296,6 +300,12 @@ func (o *Options) Run(ctx context.Context, args []string, stdin io.Reader, stdou
 	if err := collector.finish(); err != nil {
 		return o.interrupted(ctx, errors.Join(watched, err), collector)
 	}
+	return o.conclude(ctx, watched, collector, stdout, stderr)
+}
+
+// conclude shows a run whose files are written, with its floors if it came to its end, and returns
+// what is wrong with it. watched is the error of following its sweep.
+func (o *Options) conclude(ctx context.Context, watched error, collector *collector, stdout, stderr io.Writer) error {
 	var different error
 	if collector.planned != nil {
 		different = errors.Join(o.damage(stderr, collector.record.Damaged()), o.compareReplay(stderr, collector.record.Rollouts))
@@ -306,6 +316,11 @@ func (o *Options) Run(ctx context.Context, args []string, stdin io.Reader, stdou
 	}
 	if watched != nil && !errors.Is(watched, sweep.ErrCancelled) {
 		return o.interrupted(ctx, watched, collector)
+	}
+	if watched == nil {
+		if err := o.playFloors(ctx, stderr, collector); err != nil {
+			return err
+		}
 	}
 	if err := o.show(stdout, stderr, collector); err != nil {
 		return err
@@ -410,7 +425,12 @@ func (o *Options) show(stdout, stderr io.Writer, collector *collector) error {
 	if o.asJSON {
 		return report.JSON(stdout, summary)
 	}
-	if err := errors.Join(report.WriteTable(stdout, collector.rows, summary.Categories), report.WriteEuroEval(stdout, collector.euroeval), report.WriteCauses(stdout, collector.causes()), report.WriteUserFlags(stdout, results.CountUserFlags(collector.rollouts())), report.WriteUsage(stdout, collector.rows)); err != nil {
+	totals := collector.record.Totals
+	if err := errors.Join(
+		report.WriteTable(stdout, collector.rows, summary.Categories), report.WriteEuroEval(stdout, collector.euroeval),
+		report.WriteFloors(stdout, totals.Floors, summary.Mean(), totals.Scored, totals.Rollouts), report.WriteCauses(stdout, totals.CauseCounts),
+		report.WriteUserFlags(stdout, totals.UserFlagCounts), report.WriteUsage(stdout, collector.rows),
+	); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(stderr, "results: %s\n", filepath.Join(o.out, results.SummaryFile))

@@ -121,7 +121,7 @@ func TestFlagsAreClassified(t *testing.T) {
 		"agent-ca", "attach-cert", "attach-key", "attach-listen", "tls-ca", "tls-cert", "tls-key", "max-message-bytes", "log-format", "log-level",
 		"otlp-endpoint", "otlp-tls", "trace-ratio", "orchestrator-respond-timeout", "toolhost-service-timeout", "toolhost-tool-server", "toolhost-tool-server-timeout", "agentgw-breaker-failures",
 		"agentgw-limit", "agentgw-limit-queue", "agentgw-max-pause", "agentgw-max-wait", "agentgw-price-file", "wait", "remote-wait",
-		"sync", "iterations", "compat-order",
+		"sync", "iterations", "compat-order", "floors",
 	}
 	var got []string
 	flags := pflag.NewFlagSet("run", pflag.ContinueOnError)

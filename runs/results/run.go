@@ -204,18 +204,23 @@ type Totals struct {
 	UserFlagCounts *UserFlagCounts `json:"user_flag_counts,omitempty"`
 	// CauseCounts counts the causes of the scored rollouts, nil without any.
 	CauseCounts *CauseCounts `json:"cause_counts,omitempty"`
+	// Floors are what agents without a model score on these scenarios, nil if they were not played.
+	Floors *Floors `json:"floors,omitempty"`
 	// Usage is the usage of all models.
 	Usage *Usage `json:"usage,omitempty"`
 }
 
-// End records the end of a run. total is the number of rollouts, rollouts the finished ones in
-// order.
+// End records the end of a run and keeps its floors. total is the number of rollouts, rollouts the
+// finished ones in order.
 func (r *Run) End(now time.Time, total int, rollouts []Rollout) {
 	r.Ended = &now
 	if last := len(r.Resumptions) - 1; last >= 0 {
 		r.Resumptions[last].Ended = &now
 	}
 	totals := &Totals{Rollouts: total, Done: len(rollouts), Ends: map[string]int{}, FailureClasses: map[string]int{}, UserFlagCounts: CountUserFlags(rollouts), CauseCounts: CountCauses(CausedScores(rollouts), len(rollouts))}
+	if r.Totals != nil {
+		totals.Floors = r.Totals.Floors
+	}
 	r.Rollouts = make([]Outcome, len(rollouts))
 	var turns []*busv1.TurnUsage
 	for i, rollout := range rollouts {

@@ -51,7 +51,7 @@ which a measure of the pack's own failed get one.`,
 		},
 	}
 	options.scorer.register(cmd.Flags())
-	cmd.Flags().BoolVar(&options.write, "write", false, "write the new scores to "+results.SummaryFile+", the old ones to "+results.PreviousSummaryFile+", and the users' flags to "+results.RunFile)
+	cmd.Flags().BoolVar(&options.write, "write", false, "write the new scores to "+results.SummaryFile+", the old ones to "+results.PreviousSummaryFile+", and the causes and users' flags to "+results.RunFile)
 	cmd.Flags().BoolVar(&options.asJSON, "json", false, "print JSON instead of a table")
 	return cmd
 }
@@ -67,7 +67,7 @@ func (o *scoreOptions) run(ctx context.Context, dir string, patterns []string, s
 	}
 	rescore := &rescore{dir: dir, scenarios: scenarios, digests: o.scorer.digests, run: o.scorer.run, entries: slices.Clone(summary.Scenarios), causes: o.scorer.run.Causes(), outcome: report.NewRescore(), textIsNoCall: o.scorer.textIsNoCall()}
 	if err := o.scorer.use(ctx, stderr, func(ctx context.Context, client evaluatorv1.EvaluatorServiceClient) error {
-		return rescore.all(ctx, client, selected)
+		return rescore.each(ctx, client, selected)
 	}); err != nil {
 		return err
 	}
@@ -157,8 +157,17 @@ type rescore struct {
 	textIsNoCall bool
 }
 
-// all scores the selected rollouts.
-func (r *rescore) all(ctx context.Context, client evaluatorv1.EvaluatorServiceClient, selected []int) error {
+// all returns the indices of all rollouts.
+func (r *rescore) all() []int {
+	indices := make([]int, len(r.entries))
+	for i := range indices {
+		indices[i] = i
+	}
+	return indices
+}
+
+// each scores the selected rollouts.
+func (r *rescore) each(ctx context.Context, client evaluatorv1.EvaluatorServiceClient, selected []int) error {
 	for _, i := range selected {
 		if err := r.one(ctx, client, &r.entries[i]); err != nil {
 			return err
@@ -222,9 +231,15 @@ func (r *rescore) write(scored *resultfile.Summary, changed bool) error {
 		}
 		r.outcome.Written = true
 	}
-	if len(r.outcome.Flagged) == 0 {
+	if r.run == nil || !changed && len(r.outcome.Flagged) == 0 {
 		return nil
 	}
 	r.outcome.Written = true
+	for i := range r.run.Rollouts {
+		r.run.Rollouts[i].Causes = r.causes[r.run.Rollouts[i].Name]
+	}
+	if r.run.Totals != nil {
+		r.run.Totals.CauseCounts = r.countCauses(r.all())
+	}
 	return results.WriteRun(r.dir, r.run)
 }

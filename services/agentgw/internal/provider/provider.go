@@ -116,8 +116,8 @@ type Failure struct {
 	NoCredit bool
 	// ContextOverflow: the request does not fit into the model's context. A retry does not help.
 	ContextOverflow bool
-	// Refusal is the provider's reason for a request that its filter blocked, empty for other failures.
-	// A retry does not help.
+	// Refusal is the provider's reason for a request that its filter blocked, empty for other
+	// failures. A retry does not help.
 	Refusal string
 	// Charged: the provider may charge for the request although its answer is lost.
 	Charged bool

@@ -23,6 +23,7 @@ func TestRefusal(t *testing.T) {
 			"", "content_filter: hate, violence",
 		},
 		{"openai", `{"choices":[{"message":{"content":"x"},"finish_reason":"content_filter","content_filter_results":[]}]}`, "x", "content_filter"},
+		{"openai", `{"choices":[{"finish_reason":"content_filter: PROHIBITED_CONTENT"}]}`, "", "content_filter: PROHIBITED_CONTENT"},
 		{"openai", `{"choices":[{"message":{"content":""},"finish_reason":"guardrail_intervened"}]}`, "", "guardrail_intervened"},
 		{"openai", "data: {\"choices\":[{\"index\":0,\"delta\":{\"refusal\":\"I \"}}]}\n\ndata: {\"choices\":[{\"index\":0,\"delta\":{\"refusal\":\"can't\"},\"finish_reason\":\"stop\"}]}\n\n", "I can't", "refusal: I can't"},
 		{"openai", `{"choices":[{"message":{"content":"","refusal":""},"finish_reason":"stop"}]}`, "", ""},

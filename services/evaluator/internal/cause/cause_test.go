@@ -49,17 +49,35 @@ func TestOmittedMessages(t *testing.T) {
 	}
 }
 
-func TestFind(t *testing.T) {
-	one := func(kind busv1.CauseKind, index int32, detail string) *busv1.Cause {
-		return &busv1.Cause{Role: agent, Kind: kind, Count: 1, Index: index, Detail: detail}
+// findTest is a trajectory with its result and the wanted causes.
+type findTest struct {
+	messages []*worldv1.Message // after one of the user
+	remarks  []assemble.Remark
+	end      *busv1.End
+	result   *busv1.Result
+	want     []*busv1.Cause
+}
+
+func (test findTest) run(t *testing.T) {
+	t.Helper()
+	trajectory := &assemble.Trajectory{
+		Messages: append([]*worldv1.Message{{Sender: user, Recipient: agent}}, test.messages...), Starting: 1, Remarks: test.remarks, End: test.end,
 	}
-	for name, test := range map[string]struct {
-		messages []*worldv1.Message // after one of the user
-		remarks  []assemble.Remark
-		end      *busv1.End
-		result   *busv1.Result
-		want     []*busv1.Cause
-	}{
+	for i, m := range trajectory.Messages {
+		m.Index = int32(i)
+	}
+	if diff := cmp.Diff(test.want, cause.Find(trajectory, test.result, nil, nil), protocmp.Transform()); diff != "" {
+		t.Errorf("causes (-want +got):\n%s", diff)
+	}
+}
+
+// one returns a cause of the agent that happened once.
+func one(kind busv1.CauseKind, index int32, detail string) *busv1.Cause {
+	return &busv1.Cause{Role: agent, Kind: kind, Count: 1, Index: index, Detail: detail}
+}
+
+func TestFind(t *testing.T) {
+	for name, test := range map[string]findTest{
 		"nothing said":      {nil, nil, nil, &busv1.Result{Similarity: 0.5}, []*busv1.Cause{one(busv1.CauseKind_CAUSE_KIND_NO_TOOL_CALLED, 1, "")}},
 		"no call was right": {nil, nil, nil, &busv1.Result{Similarity: 1}, nil},
 		"a good call":       {[]*worldv1.Message{call("a", "f")}, nil, nil, &busv1.Result{}, nil},
@@ -90,6 +108,14 @@ func TestFind(t *testing.T) {
 			[]*worldv1.Message{call("a", "f")}, []assemble.Remark{remark(agent, 2, agentgwv1.RemarkKind_REMARK_KIND_REFUSED, "SAFETY")}, nil, &busv1.Result{},
 			[]*busv1.Cause{one(busv1.CauseKind_CAUSE_KIND_REFUSED, 2, "SAFETY")},
 		},
+	} {
+		t.Run(name, test.run)
+	}
+}
+
+// TestFindEnds finds causes in the score and in the end of the rollout.
+func TestFindEnds(t *testing.T) {
+	for name, test := range map[string]findTest{
 		"minefield": {
 			[]*worldv1.Message{call("a", "f")}, nil, nil, &busv1.Result{Minefields: []*busv1.Match{{Index: 1, Similarity: 1}, {Index: 1}}},
 			[]*busv1.Cause{one(busv1.CauseKind_CAUSE_KIND_MINEFIELD, 1, "")},
@@ -103,17 +129,7 @@ func TestFind(t *testing.T) {
 			[]*busv1.Cause{one(busv1.CauseKind_CAUSE_KIND_REPEATED_TURN, 2, "")},
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			trajectory := &assemble.Trajectory{
-				Messages: append([]*worldv1.Message{{Sender: user, Recipient: agent}}, test.messages...), Starting: 1, Remarks: test.remarks, End: test.end,
-			}
-			for i, m := range trajectory.Messages {
-				m.Index = int32(i)
-			}
-			if diff := cmp.Diff(test.want, cause.Find(trajectory, test.result, nil, nil), protocmp.Transform()); diff != "" {
-				t.Errorf("causes (-want +got):\n%s", diff)
-			}
-		})
+		t.Run(name, test.run)
 	}
 }
 

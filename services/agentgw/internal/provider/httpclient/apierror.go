@@ -169,9 +169,9 @@ func (c *apiError) contextOverflow(status int) bool {
 }
 
 // refusedText matches the messages of providers whose code does not say that a filter blocked the
-// request: Azure behind proxies, Anthropic, OpenAI, DeepSeek and OpenRouter.
-var refusedText = regexp.MustCompile(`(?i)content management policy|content[ _]?(filter(ing)?|policy)[ _]?(policy|violation)|blocked by [a-z ]*(guardrail|filter|policy)|` +
-	`flagged (as potentially violating|by moderation)|requires moderation|content exists risk`)
+// request: Azure and Bedrock behind proxies, Anthropic, OpenAI, xAI, DeepSeek and OpenRouter.
+var refusedText = regexp.MustCompile(`(?i)content management policy|content[ _]?(filter(ing)?|policy)[ _]?(policy|violation)|blocked by [a-z ]*(filter|policy)|` +
+	`guardrail|violates (our )?usage (guidelines|polic)|flagged (as potentially violating|by moderation)|requires moderation|content exists risk`)
 
 // refusedCodes are codes and types of such errors: of Azure and Moonshot, OpenAI, Alibaba, Zhipu
 // and Volcengine.

@@ -145,6 +145,8 @@ func TestRefused(t *testing.T) {
 		{400, `{"error": {"message": "high risk", "type": "content_filter"}}`, "content_filter: high risk"},
 		{400, `{"error": {"message": "Content Exists Risk", "type": "invalid_request_error", "code": "invalid_request_error"}}`, "blocked: Content Exists Risk"},
 		{403, `{"error": {"message": "This model requires moderation and your input was flagged", "code": 403}}`, "blocked: This model requires moderation and your input was flagged"},
+		{400, `{"error": {"message": "Violated guardrail policy", "code": "400"}}`, "blocked: Violated guardrail policy"},
+		{403, `{"code": "The caller does not have permission", "error": "Content violates usage guidelines. Failed check: SAFETY"}`, "blocked: Content violates usage guidelines. Failed check: SAFETY"},
 		{500, azure, ""},
 		{400, `{"error": {"message": "unknown field content_filter", "innererror": 5}}`, ""},
 		{403, `{"error": {"message": "your account may not use this model"}}`, ""},

@@ -67,9 +67,11 @@ var filters = []string{
 }
 
 // Refusal returns the reason and the details of an answer that the model refused or that a filter
-// blocked, "" if the reason is another one.
+// blocked, "" if the reason is another one. A colon may end the reason's name, as at Google's
+// address for clients of OpenAI.
 func Refusal(reason string, details ...string) string {
-	if !slices.Contains(filters, strings.ToLower(reason)) {
+	name, _, _ := strings.Cut(reason, ":")
+	if !slices.Contains(filters, strings.ToLower(name)) {
 		return ""
 	}
 	return JoinReason(reason, details...)
