@@ -14,7 +14,7 @@ import (
 
 const (
 	// summands is the number of the last told numbers that sums use.
-	summands = 256
+	summands = 128
 	// maxNumbers, maxSpoken and maxMoments bound the told numbers, those in texts, and times. A
 	// conversation with more is full: what it told later is unknown.
 	maxNumbers, maxSpoken, maxMoments = 4096, 512, 128

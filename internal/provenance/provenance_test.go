@@ -66,6 +66,7 @@ var untold = map[string]struct {
 	"name of the world":        {nil, "search", `{"name": "Zelda"}`, []string{`name "Zelda"`}},
 	"date without a clock":     {[]*worldv1.Message{says(user, agent, "On Friday at nine.")}, "f", `{"year": 2025, "month": 10, "day": 10, "hour": 9, "minute": 0, "second": 0}`, []string{"year 2025"}},
 	"date with a clock":        {[]*worldv1.Message{says(user, agent, "On Friday at nine."), clock}, "f", `{"year": 2025, "month": 10, "day": 10, "hour": 9, "minute": 0, "second": 0}`, nil},
+	"date in digits":           {[]*worldv1.Message{says(user, agent, "His birthday is 22 May.")}, "f", `{"birthday": "05-22", "other": "22.05.", "wrong": "06-21"}`, []string{`wrong "06-21"`}},
 	"date in full":             {[]*worldv1.Message{says(user, agent, "3 September 2031, 7am")}, "f", `{"year": 2031, "month": 9, "day": 3, "hour": 7, "minute": 0}`, nil},
 	"other hour":               {[]*worldv1.Message{says(user, agent, "Tomorrow."), clock}, "f", `{"year": 2025, "month": 10, "day": 8, "hour": 9, "minute": 0}`, []string{"hour 9"}},
 	"timestamp":                {[]*worldv1.Message{says(user, agent, "Tomorrow at half past six"), clock}, "f", `{"timestamp": 1759930200}`, nil},

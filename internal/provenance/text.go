@@ -16,6 +16,8 @@ var (
 	phoneForm = regexp.MustCompile(`^\+?[\d ().-]{7,}$`)
 	// countForm is a number with a short ending, such as 7am, 3rd or 250g.
 	countForm = regexp.MustCompile(`^[#$€£¥(]*(\d[\d,]*(?:\.\d+)?)(?:[a-zA-Z°%]{0,2}|nd|rd|th)$`)
+	// dayForm is a date in digits with the year last, or without one.
+	dayForm = regexp.MustCompile(`^(\d{1,2})[-./](\d{1,2})\.?(?:[-./]?(\d{4}))?$`)
 	// timeForm is a time of day in digits.
 	timeForm = regexp.MustCompile(`^(\d{1,2})[:.](\d{2})(?::(\d{2}))?(?:[ap]m)?Z?$`)
 )
@@ -67,6 +69,9 @@ func (j *judge) toldDigits(word string) bool {
 	if found := timeForm.FindStringSubmatch(strings.ToLower(word)); found != nil && atoi(found[2]) < 60 && j.toldClock(atoi(found[1]), atoi(found[2])) {
 		return true
 	}
+	if found := dayForm.FindStringSubmatch(word); found != nil && (j.toldDate(found[3], found[1], found[2]) || j.toldDate(found[3], found[2], found[1])) {
+		return true
+	}
 	if strings.Contains(j.text.String(), fold(word)) {
 		return true
 	}
@@ -76,6 +81,19 @@ func (j *judge) toldDigits(word string) bool {
 	}
 	digits := digitsOf(word)
 	return strings.IndexFunc(word, unicode.IsLetter) < 0 && (j.toldPhone(digits) || j.isDigits(digits))
+}
+
+// toldDate reports whether a month and a day were told, with the year if there is one.
+func (j *judge) toldDate(year, month, day string) bool {
+	number := atoi(month)
+	if number < 1 || number > 12 || atoi(day) > 31 {
+		return false
+	}
+	if year != "" {
+		return j.toldDay(time.Date(atoi(year), time.Month(number), atoi(day), 0, 0, 0, 0, time.UTC))
+	}
+	return j.isTold(float64(atoi(day))) && (j.months[time.Month(number)] || j.isTold(float64(number))) ||
+		slices.ContainsFunc(j.days, func(base time.Time) bool { return int(base.Month()) == number && base.Day() == atoi(day) })
 }
 
 // toldNames reports whether the names of a text were told. In an argument for a name each word

@@ -57,7 +57,7 @@ type history struct {
 
 // maxMessages bounds the messages in which classes are looked for, because the search takes
 // superlinear time.
-const maxMessages = 1000
+const maxMessages = 500
 
 // newHistory reads the calls of a trajectory, of its first maxMessages.
 func newHistory(t *assemble.Trajectory, world *World) *history {
