@@ -49,8 +49,8 @@ func Open(name string) (fs.FS, error) {
 	return files, nil
 }
 
-// IsPack reports whether files are those of a pack: they have pack.yaml, a catalogue, a visible YAML
-// file at the top, or tools or measures in Python.
+// IsPack reports whether files are those of a pack: they have pack.yaml, a catalogue, a visible
+// YAML file at the top, or tools or measures in Python.
 func IsPack(files fs.FS) bool {
 	for _, pattern := range []string{"*.yaml", catalogueWire, catalogueJSON, form.ToolFolder + "/*.py", measureFolder + "/*.py"} {
 		found, err := fs.Glob(files, pattern)
