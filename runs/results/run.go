@@ -214,7 +214,7 @@ type Totals struct {
 func (r *Run) End(now time.Time, total int, rollouts []Rollout) {
 	r.Ended = &now
 	r.endSessions(now, rollouts)
-	totals := &Totals{Rollouts: total, Done: len(rollouts), Ends: map[string]int{}, FailureClasses: map[string]int{}, UserFlagCounts: CountUserFlags(rollouts), CauseCounts: CountCauses(CausedScores(rollouts), len(rollouts))}
+	totals := &Totals{Rollouts: total, Done: len(rollouts), Ends: map[string]int{}, FailureClasses: map[string]int{}, UserFlagCounts: CountUserFlags(rollouts)}
 	if r.Totals != nil {
 		totals.Floors = r.Totals.Floors
 	}
@@ -233,6 +233,7 @@ func (r *Run) End(now time.Time, total int, rollouts []Rollout) {
 		turns = append(turns, rollout.Usage...)
 	}
 	totals.Usage = usage(turns)
+	totals.CauseCounts = CountCauses(CausedScores(rollouts), len(rollouts), totals.FailureClasses[UserFailure])
 	r.Totals = totals
 }
 

@@ -124,7 +124,7 @@ func TestFormats(t *testing.T) {
 		"google":           {"reach", "call", "kept", "kept"},
 		"cohere":           {"reach", "call", "kept", "kept"},
 		"openai-responses": {"reach", "call", "unsent", "kept"},
-		"hermes":           {"prompted", "call", "unsent", "kept"},
+		"hermes":           {"prompted", "call", "kept", "kept"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
