@@ -33,7 +33,11 @@ func WriteCauses(w io.Writer, counts *results.CauseCounts) error {
 			orNoScore(counts.Mean, "%.3f"), counts.Scored, orNoScore(counts.MeanWithout, "%.3f"), counts.Scored-counts.UserFailed)
 	}
 	if missing := counts.Rollouts - counts.Scored; missing > 0 {
-		text += fmt.Sprintf("%d of %d rollouts have no score and are missing here\n", missing, counts.Rollouts)
+		user := ""
+		if counts.UserUnscored > 0 {
+			user = fmt.Sprintf(", %d for the user's fault", counts.UserUnscored)
+		}
+		text += fmt.Sprintf("%d of %d rollouts have no score and are missing here%s\n", missing, counts.Rollouts, user)
 	}
 	_, err := io.WriteString(w, text)
 	return err

@@ -13,11 +13,12 @@ func caused(score float64, causes ...results.Cause) results.CausedScore {
 	return results.CausedScore{Score: score, Causes: causes}
 }
 
-// writeCauses returns the table of causes of scored rollouts and of others.
+// writeCauses returns the table of causes of scored rollouts and of others, all but one of which
+// have no score because of the user.
 func writeCauses(t *testing.T, scores []results.CausedScore, unscored int) string {
 	t.Helper()
 	var out strings.Builder
-	if err := WriteCauses(&out, results.CountCauses(scores, len(scores)+unscored)); err != nil {
+	if err := WriteCauses(&out, results.CountCauses(scores, len(scores)+unscored, max(unscored-1, 0))); err != nil {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(out.String()) {
@@ -51,9 +52,9 @@ func TestWriteCauses(t *testing.T) {
  early end                          2      2       0.000    0.625 
  refused: SAFETY                    1      1       0.000    0.500 
 agent's mean 0.417, n 6; without the rollouts whose user failed 0.625, n 4
-1 of 7 rollouts have no score and are missing here
+2 of 8 rollouts have no score and are missing here, 1 for the user's fault
 `
-	if diff := cmp.Diff(want, writeCauses(t, scores, 1)); diff != "" {
+	if diff := cmp.Diff(want, writeCauses(t, scores, 2)); diff != "" {
 		t.Errorf("causes (-want +got):\n%s", diff)
 	}
 }

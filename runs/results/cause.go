@@ -115,6 +115,9 @@ func CauseMessages(causes []Cause) []*busv1.Cause {
 	return list
 }
 
+// UserFailure is the failure class of rollouts whose user's turns could not be used.
+const UserFailure = "user"
+
 // CausedScore is the score of a rollout with its causes.
 type CausedScore struct {
 	Score  float64
@@ -148,6 +151,9 @@ type CauseCounts struct {
 	// score of the others, nil without any.
 	UserFailed  int      `json:"user_failed"`
 	MeanWithout *float64 `json:"mean_without_user_failed"`
+	// UserUnscored is the number of rollouts without a score because the user's turns could not be
+	// used.
+	UserUnscored int `json:"user_unscored,omitempty"`
 	// Causes are those of the agent, then those of the user, the most frequent first.
 	Causes []CauseCount `json:"causes"`
 }
@@ -166,11 +172,11 @@ type CauseCount struct {
 	MeanWithout *float64 `json:"mean_without"`
 }
 
-// CountCauses counts the causes of the scored ones of a number of rollouts. It returns nil if there
-// are no causes.
-func CountCauses(scores []CausedScore, rollouts int) *CauseCounts {
+// CountCauses counts the causes of the scored ones of a number of rollouts, of which userUnscored
+// have no score because of the user. It returns nil if there are no causes.
+func CountCauses(scores []CausedScore, rollouts, userUnscored int) *CauseCounts {
 	all := func(CausedScore) bool { return true }
-	counts := &CauseCounts{Rollouts: rollouts, Scored: len(scores), Mean: mean(scores, all), Causes: []CauseCount{}}
+	counts := &CauseCounts{Rollouts: rollouts, UserUnscored: userUnscored, Scored: len(scores), Mean: mean(scores, all), Causes: []CauseCount{}}
 	for _, s := range scores {
 		if s.userFailed() {
 			counts.UserFailed++

@@ -217,7 +217,7 @@ func (r *Run) End(now time.Time, total int, rollouts []Rollout) {
 	if last := len(r.Resumptions) - 1; last >= 0 {
 		r.Resumptions[last].Ended = &now
 	}
-	totals := &Totals{Rollouts: total, Done: len(rollouts), Ends: map[string]int{}, FailureClasses: map[string]int{}, UserFlagCounts: CountUserFlags(rollouts), CauseCounts: CountCauses(CausedScores(rollouts), len(rollouts))}
+	totals := &Totals{Rollouts: total, Done: len(rollouts), Ends: map[string]int{}, FailureClasses: map[string]int{}, UserFlagCounts: CountUserFlags(rollouts)}
 	if r.Totals != nil {
 		totals.Floors = r.Totals.Floors
 	}
@@ -236,6 +236,7 @@ func (r *Run) End(now time.Time, total int, rollouts []Rollout) {
 		turns = append(turns, rollout.Usage...)
 	}
 	totals.Usage = usage(turns)
+	totals.CauseCounts = CountCauses(CausedScores(rollouts), len(rollouts), totals.FailureClasses[UserFailure])
 	r.Totals = totals
 }
 

@@ -215,12 +215,16 @@ func (r *rescore) one(ctx context.Context, client evaluatorv1.EvaluatorServiceCl
 // countCauses counts the causes of the selected rollouts.
 func (r *rescore) countCauses(selected []int) *results.CauseCounts {
 	var scores []results.CausedScore
+	userUnscored := 0
 	for _, i := range selected {
+		if r.run != nil && r.run.Rollouts[i].FailureClass == results.UserFailure {
+			userUnscored++
+		}
 		if score, scored := r.entries[i].Similarity.Number(); scored {
 			scores = append(scores, results.CausedScore{Score: score, Causes: r.causes[r.entries[i].Name]})
 		}
 	}
-	return results.CountCauses(scores, len(selected))
+	return results.CountCauses(scores, len(selected), userUnscored)
 }
 
 // write writes the changed files of the run.
