@@ -24,9 +24,11 @@ type Config struct {
 	// Tools are the agent's tools; their descriptions tell. Without any, whole numbers up to 12 are
 	// not judged, because they may be on a scale that a tool describes.
 	Tools []*worldv1.Tool
-	// Names are the names of the world. A name in a search that neither the conversation nor the
-	// world has is a probe and no claim.
+	// Names are the names of the world. Without Tools, a name in a search that neither the
+	// conversation nor the world has is a probe and no claim.
 	Names Names
+	// Vocabulary are names that everybody knows, such as those of holidays.
+	Vocabulary Names
 }
 
 // Conversation is what an agent was told so far.
@@ -34,6 +36,7 @@ type Conversation struct {
 	zone       *time.Location
 	parameters map[string][]parameter.Parameter // by tool, as the agent and as the world calls it
 	public     Names
+	vocabulary Names
 	facts
 	said []string // texts of the agent that the user has not answered
 	read int      // bytes of messages
@@ -53,7 +56,7 @@ type Argument struct {
 
 // New returns the state before the first message.
 func New(cfg Config) *Conversation {
-	c := &Conversation{zone: cfg.Zone, parameters: make(map[string][]parameter.Parameter), public: cfg.Names, facts: newFacts()}
+	c := &Conversation{zone: cfg.Zone, parameters: make(map[string][]parameter.Parameter), public: cfg.Names, vocabulary: cfg.Vocabulary, facts: newFacts()}
 	if c.zone == nil {
 		c.zone = time.UTC
 	}

@@ -62,7 +62,8 @@ var untold = map[string]struct {
 	"name":                     {[]*worldv1.Message{says(user, agent, "Save Jürgen, my plumber.")}, "add", `{"name": "Juergen"}`, nil},
 	"invented name":            {[]*worldv1.Message{says(user, agent, "Save my plumber.")}, "add", `{"name": "John Doe"}`, []string{`name "John Doe"`}},
 	"name in a text":           {[]*worldv1.Message{says(user, agent, "Tell him that I'm late.")}, "add", `{"content": "Tell Hildegard that I'm late"}`, []string{`content "Tell Hildegard that I'm late"`}},
-	"probe":                    {nil, "search", `{"name": "Independence Day"}`, nil},
+	"holiday":                  {nil, "search", `{"name": "Independence Day"}`, nil},
+	"place":                    {nil, "search", `{"location": "Brandenburg Gate"}`, []string{`location "Brandenburg Gate"`}},
 	"name of the world":        {nil, "search", `{"name": "Zelda"}`, []string{`name "Zelda"`}},
 	"date without a clock":     {[]*worldv1.Message{says(user, agent, "On Friday at nine.")}, "f", `{"year": 2025, "month": 10, "day": 10, "hour": 9, "minute": 0, "second": 0}`, []string{"year 2025"}},
 	"date with a clock":        {[]*worldv1.Message{says(user, agent, "On Friday at nine."), clock}, "f", `{"year": 2025, "month": 10, "day": 10, "hour": 9, "minute": 0, "second": 0}`, nil},
@@ -87,7 +88,7 @@ func TestUntold(t *testing.T) {
 		t.Fatal(err)
 	}
 	config := provenance.Config{
-		Zone: zone, Tools: []*worldv1.Tool{stars},
+		Zone: zone, Tools: []*worldv1.Tool{stars}, Vocabulary: provenance.NamesIn([]string{"Independence Day"}),
 		Names: provenance.NamesOf([]*worldv1.Table{{Name: "CONTACT", Rows: []*worldv1.Row{{Cells: []*worldv1.Value{{Kind: &worldv1.Value_Text{Text: "Zelda Voss"}}}}}}}),
 	}
 	for name, c := range untold {
@@ -132,6 +133,17 @@ func TestFull(t *testing.T) {
 	conversation.Learn(says(user, agent, many.String()))
 	if got := conversation.Untold(call, true); len(got) > 0 {
 		t.Errorf("after: got %v, want none", got)
+	}
+}
+
+// TestProbe counts an unknown name in a search as a claim only if the tools are described.
+func TestProbe(t *testing.T) {
+	call := &worldv1.ToolCall{Tool: "search", ArgumentsJson: `{"name": "Zelda"}`}
+	if got := provenance.New(provenance.Config{}).Untold(call, false); len(got) > 0 {
+		t.Errorf("without tools: got %v, want none", got)
+	}
+	if got := provenance.New(provenance.Config{Tools: []*worldv1.Tool{stars}}).Untold(call, false); len(got) != 1 {
+		t.Errorf("with tools: got %v, want one", got)
 	}
 }
 

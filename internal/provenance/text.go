@@ -97,20 +97,24 @@ func (j *judge) toldDate(year, month, day string) bool {
 }
 
 // toldNames reports whether the names of a text were told. In an argument for a name each word
-// counts, elsewhere each word with a capital letter inside a sentence. A name is a claim if the
-// call writes it or the world has it; another one in a search is a probe.
+// counts; elsewhere each word with a capital letter inside a sentence, and a text of several such
+// words of which none was told. Without the tools' descriptions, a name is a claim only if the call
+// writes it or the world has it.
 func (j *judge) toldNames(argument, text string, writes bool) bool {
 	isName := argument == "name" || strings.HasSuffix(argument, "_name")
 	tokens := numeral.Tokens(text)
 	lower := slices.ContainsFunc(tokens, func(t numeral.Token) bool { return startsLower(text[t.Start:]) })
+	isTold := slices.ContainsFunc(tokens, func(t numeral.Token) bool { return j.knows(numeral.FoldMarks(t.Word)) })
+	title := j.strict && !lower && len(tokens) > 1 && !isTold
 	for i, token := range tokens {
 		word := numeral.FoldMarks(token.Word)
 		isCapital := startsUpper(text[token.Start:])
-		inside := i > 0 && lower && isCapital && !beginsSentence(text[:token.Start])
-		if utf8.RuneCountInString(word) < 3 || !inside && !isName && !(isCapital && j.public[word]) || j.knows(word) {
+		inside := isCapital && (title || i > 0 && lower && !beginsSentence(text[:token.Start]))
+		counts := inside || isName || isCapital && j.public[word]
+		if utf8.RuneCountInString(word) < 3 || !counts || j.vocabulary[word] || j.knows(word) {
 			continue
 		}
-		if writes && (isName || inside) || j.public[word] {
+		if j.strict || writes && (isName || inside) || j.public[word] {
 			return false
 		}
 	}
@@ -149,6 +153,19 @@ func beginsSentence(before string) bool {
 
 // Names are words in lower case.
 type Names map[string]bool
+
+// NamesIn returns the words of texts that begin with a capital letter.
+func NamesIn(texts []string) Names {
+	names := make(Names)
+	for _, text := range texts {
+		for _, token := range numeral.Tokens(text) {
+			if startsUpper(text[token.Start:]) {
+				names[numeral.FoldMarks(token.Word)] = true
+			}
+		}
+	}
+	return names
+}
 
 // NamesOf returns the names in the texts of tables: words with a capital letter that do not begin a
 // sentence, and the words of a text in which each begins so.

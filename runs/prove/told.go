@@ -7,6 +7,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/provenance"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/services/toolhost"
 )
 
 // checkTold reports the arguments of the oracle's calls that no agent can know: no message, answer
@@ -28,7 +29,7 @@ func (s *candidate) checkTold() {
 
 // conversation returns what the agent knows before the first message.
 func (s *candidate) conversation() *provenance.Conversation {
-	config := provenance.Config{}
+	config := provenance.Config{Vocabulary: provenance.NamesIn(toolhost.HolidayNames())}
 	if zone, err := time.LoadLocation(s.scenario.GetSetup().GetClock().GetTimeZone()); err == nil {
 		config.Zone = zone
 	}
