@@ -15,6 +15,9 @@ type Position struct {
 	Line, Column int
 }
 
+// String returns file:line:column.
+func (p Position) String() string { return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column) }
+
 // At returns the position of a value.
 func (r *Reader) At(v *Value) Position { return Position{r.File, v.Line, v.Column} }
 
@@ -32,7 +35,7 @@ type Error struct {
 
 // Error returns one line, `file:line:column: field: reason`.
 func (e *Error) Error() string {
-	return fmt.Sprintf("%s:%d:%d: %s: %s", e.File, e.Line, e.Column, cmp.Or(e.Field, "document"), e.Reason)
+	return fmt.Sprintf("%v: %s: %s", Position{e.File, e.Line, e.Column}, cmp.Or(e.Field, "document"), e.Reason)
 }
 
 // Errors are all mistakes of a catalogue, sorted by file, line and column. It is never empty.
