@@ -141,6 +141,7 @@ func (m *module) tool(def *syntax.Def) *Tool {
 	t := &Tool{
 		Name: name, Module: m.name, Description: doc.description, User: decorated(def, userDecorator), Unchecked: decorated(def, uncheckedDecorator),
 		Backend: backend, Needs: needsOf(def, needsDecorator), DefaultNeeds: needsOf(def, defaultNeedsDecorator), ReadOnly: !m.changesWorld(name, make(map[string]bool)), fromPack: !m.builtin,
+		result: m.result(def), def: def, program: m.prepared, source: m.source,
 	}
 	m.confirmed(def, t)
 	for i := range f.Params {
@@ -151,9 +152,8 @@ func (m *module) tool(def *syntax.Def) *Tool {
 			m.fail(entry.at, name, "Args: there is no parameter %s; take the entry out or rename it", entry.name)
 		}
 	}
-	program := m.prepared
 	t.Run = func(ctx context.Context, w *session.World, args Args) (python.Value, error) {
-		result, outcome := program.Call(ctx, def, args.bound, moduleWorld{ctx, w})
+		result, outcome := t.program.Call(ctx, def, args.bound, moduleWorld{ctx, w})
 		*args.steps = outcome.Steps
 		return result, outcome.Err
 	}
