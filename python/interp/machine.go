@@ -32,6 +32,9 @@ type Outcome struct {
 	// Err is nil or the error that ended the run: a *python.Exception with the last line of Python's
 	// traceback, an error of the host, or the context's cause.
 	Err error
+	// Statement is the statement that raised Err, nil if Err is nil or no statement of a function
+	// raised it.
+	Statement syntax.Stmt
 	// Steps is the number of steps of the run, at most about limit.Steps.
 	Steps int
 }
@@ -64,8 +67,9 @@ type machine struct {
 	module     frame
 	steps      int
 	memory     int
-	calls      int // depth of calls
-	stack      int // depth of nested statements and expressions
+	calls      int         // depth of calls
+	stack      int         // depth of nested statements and expressions
+	statement  syntax.Stmt // that runs
 	out        []byte
 	handled    []*exception // innermost last
 	identities map[any]int
