@@ -210,19 +210,12 @@ func (c *checker) rows(path string, schema world.Table, rows []*worldv1.Row) {
 	if events && len(rows) > world.MaxEvents {
 		c.fail(path, "%d events are scheduled, at most %d may be", len(rows), world.MaxEvents)
 	}
-	byID := make(map[cellKey]int, len(rows))
 	for i, row := range rows {
 		at := fmt.Sprintf("%s.rows[%d]", path, i)
 		if len(row.GetCells()) != len(schema.Columns) {
 			c.fail(at, "a row of %s has %d cells, expected %d", name, len(row.GetCells()), len(schema.Columns))
 			continue
 		}
-		id := keyOf(row.GetCells()[0])
-		if first, twice := byID[id]; twice && id != (cellKey{}) {
-			c.fail(at, "has the %s of rows[%d] of %s; give each row its own", schema.Columns[0].Name, first, name)
-			continue
-		}
-		byID[id] = i
 		if events {
 			if _, err := world.NewEvent(row); err != nil {
 				c.fail(at, "%v", err)
