@@ -42,6 +42,8 @@ type Failure struct {
 	Experiment string   `json:"experiment,omitempty"`
 	Score      *float64 `json:"score,omitempty"`
 	Expected   string   `json:"expected,omitempty"`
+	// Follow is the number of other failures that follow from this one and are not listed.
+	Follow int `json:"follow,omitempty"`
 }
 
 // Outcome is one rollout.
@@ -84,6 +86,12 @@ func (r *Report) WriteText(w io.Writer, verbose bool) error {
 		fmt.Fprintf(&text, "%s: %s: %s", r.Name, f.Rule, f.Reason)
 		if f.Score != nil {
 			fmt.Fprintf(&text, " (%s: score %s, expected %s)", f.Experiment, number(*f.Score), f.Expected)
+		}
+		switch {
+		case f.Follow == 1:
+			text.WriteString(", and 1 more that follows from it")
+		case f.Follow > 1:
+			fmt.Fprintf(&text, ", and %d more that follow from it", f.Follow)
 		}
 		text.WriteString("\n")
 	}
