@@ -1,6 +1,8 @@
 package scenario
 
 import (
+	"slices"
+
 	"github.com/google/uuid"
 
 	"github.com/toolsandbox/toolsandbox/internal/world"
@@ -56,10 +58,17 @@ func (e *tableEdit) duplicates() {
 		if _, written := e.sources[row]; !written {
 			row, other = other, row
 		}
-		if source, written := e.sources[row]; written {
+		if source, written := e.sources[row]; written && !e.world.broken && !e.isMisread(source) {
 			e.failDuplicate(source, e.world.origin(other))
 		}
 	}
+}
+
+// isMisread reports whether the content that makes an id is missing because of another mistake.
+func (e *tableEdit) isMisread(source idSource) bool {
+	return source.drawn && len(source.at.Fields) > 0 && e.schema.Column(nameColumn(e.schema)) >= 0 && slices.ContainsFunc(source.at.Fields, func(f document.Field) bool {
+		return e.schema.Column(f.Key) < 0
+	})
 }
 
 // failDuplicate records that a row has the id of another.

@@ -175,7 +175,8 @@ func (w *worldReader) extend(r *reader, base *document.Value) *startWorld {
 		from = w.build(base.Text)
 	}
 	if from == nil {
-		return emptyWorld(r.schema)
+		from = emptyWorld(r.schema)
+		from.broken = true
 	}
 	return from.clone()
 }

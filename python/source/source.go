@@ -83,7 +83,7 @@ func (f *file) statement(s syntax.Stmt) {
 
 // imports checks a node that is an import, in a function or at the top level.
 func (f *file) imports(node syntax.Expr, function string) {
-	module, member := "", ""
+	var module, member string
 	switch s := node.(type) {
 	case *syntax.Import:
 		module = s.Module

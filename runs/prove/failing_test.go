@@ -11,8 +11,8 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// TestFailingCalls names a call of the oracle that fails, in a note or with the score that it costs,
-// unless a later call of the tool succeeds.
+// TestFailingCalls names a call of the oracle that fails, in a note or with the score that it
+// costs, unless a later call of the tool succeeds.
 func TestFailingCalls(t *testing.T) {
 	const fails, works = `{"person_id": "nobody"}`, `{"person_id": "p1"}`
 	turn := func(id, arguments string) *worldv1.ScriptTurn {

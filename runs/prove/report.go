@@ -61,6 +61,17 @@ type Outcome struct {
 // Proven returns whether no rule is broken.
 func (r *Report) Proven() bool { return len(r.Failures) == 0 }
 
+// UnsolvedName returns the name of the scenario or variant that the oracle does not solve in the
+// written order, empty if it solves all.
+func (r *Report) UnsolvedName() string {
+	for _, f := range r.Failures {
+		if suffix, ok := strings.CutPrefix(f.Experiment, ruleOracle); ok && f.Rule == ruleOracle && !strings.HasPrefix(suffix, " ") {
+			return r.Name + suffix
+		}
+	}
+	return ""
+}
+
 // digest identifies the scenario in a few letters that are valid in a name.
 func (r *Report) digest() string {
 	sum := sha256.Sum256([]byte(r.Name))

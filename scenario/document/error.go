@@ -31,11 +31,17 @@ type Error struct {
 	Field string
 	// Reason states the mistake and the expected value.
 	Reason string
+	// Follow is the number of other mistakes that may follow from this one and are not listed.
+	Follow int
 }
 
 // Error returns one line, `file:line:column: field: reason`.
 func (e *Error) Error() string {
-	return fmt.Sprintf("%v: %s: %s", Position{e.File, e.Line, e.Column}, cmp.Or(e.Field, "document"), e.Reason)
+	follow := ""
+	if e.Follow > 0 {
+		follow = fmt.Sprintf(", and %d more that may follow from it", e.Follow)
+	}
+	return fmt.Sprintf("%v: %s: %s", Position{e.File, e.Line, e.Column}, cmp.Or(e.Field, "document"), e.Reason) + follow
 }
 
 // Errors are all mistakes of a catalogue, sorted by file, line and column. It is never empty.

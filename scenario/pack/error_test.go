@@ -273,7 +273,7 @@ func TestAllErrors(t *testing.T) {
 		"worlds/more.yaml": {Data: []byte("extends: base\ntables:\n  contact: {remove: [{name: Bob}], change: [{where: {name: Ada}}]}\n")},
 	}, []string{
 		`a.yaml:17:1: one: another scenario is called "one" too, at a.yaml:1:1; names must be unique`,
-		`a.yaml:19:16: one.categories[0]: unknown category "NONSENSE"`,
+		`a.yaml:19:16: one.categories[0]: unknown category "NONSENSE"; categories in pack.yaml lists those of the pack`,
 		`a.yaml:29:14: one.milestones.off.table: unknown table "seting"; did you mean "setting"?`,
 		`b.yaml:1:1: one: another scenario is called "one" too, at a.yaml:17:1; names must be unique`,
 		`c.yaml:1:1: document: is a list, expected a mapping`,

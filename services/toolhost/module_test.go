@@ -52,7 +52,7 @@ func TestPackTools(t *testing.T) {
 	wantCode(t, "two files of one name", err, codes.InvalidArgument)
 }
 
-// TestTryTools finds the defect of a pack's tool by a call in the setup's world. No session is made.
+// TestTryTools finds the defect of a pack's tool by a call in the setup's world, without a session.
 func TestTryTools(t *testing.T) {
 	client := start(t)
 	setup := smallSetup("small")

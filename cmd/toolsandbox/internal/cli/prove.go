@@ -15,6 +15,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/runs/prove"
 	"github.com/toolsandbox/toolsandbox/runs/report"
 	"github.com/toolsandbox/toolsandbox/runs/standalone"
+	"github.com/toolsandbox/toolsandbox/scenario/document"
 )
 
 // defaultProofs is the default number of concurrent rollouts of a proof.
@@ -72,6 +73,12 @@ func (o *proveOptions) run(ctx context.Context, args []string, stdout, stderr io
 		return process.UsageErrorf("--parallel: %d given, expected 1 to 10000", o.parallel)
 	}
 	scenarios, err := o.from.Load(ctx, stderr, args)
+	if mistakes, ok := errors.AsType[document.Errors](err); ok {
+		if err := writeChecked(stdout, o.asJSON, o.from.SourceNames(), 0, mistakes); err != nil {
+			return err
+		}
+		return problemsError(mistakes, o.from.SourceNames())
+	}
 	if err == nil {
 		err = o.from.CheckNeeds()
 	}
@@ -138,6 +145,9 @@ func (o *proveOptions) print(w io.Writer, summary proveSummary) error {
 		if err := r.WriteText(w, o.verbose); err != nil {
 			return err
 		}
+		if err := o.printNext(w, r); err != nil {
+			return err
+		}
 	}
 	var err error
 	if o.asJSON {
@@ -153,4 +163,17 @@ func (o *proveOptions) print(w io.Writer, summary proveSummary) error {
 		err = errors.New("not every tool works: see the report")
 	}
 	return err
+}
+
+// printNext writes the commands that show why the oracle does not solve a scenario, if it does not.
+func (o *proveOptions) printNext(w io.Writer, r *prove.Report) error {
+	played := r.UnsolvedName()
+	if played == "" {
+		return nil
+	}
+	flags := ""
+	for _, pack := range o.from.PackPaths {
+		flags += " --pack " + pack
+	}
+	return printf(w, "next  toolsandbox run %s --agent oracle%s --out DIR && toolsandbox explain DIR %s%s", played, flags, played, flags)
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/session"
 )
 
-// Try calls the tools in Python of a pack, or the built-in ones without any, with made-up arguments:
-// once with all and once with the required ones, each in a copy of the world. It returns the
-// defects of the tools. An exception that a tool raises on purpose is none, nor is one that depends
+// Try calls the tools in Python of a pack, or the built-in ones without any, with made-up
+// arguments: once with all and once with the required ones, each in a copy of the world. It returns
+// the tools' defects. An exception that a tool raises on purpose is none, nor is one that depends
 // on the arguments, such as ValueError, KeyError or AssertionError. The error is the context's.
 func (c *Catalogue) Try(ctx context.Context, start session.World) (source.Mistakes, error) {
 	var faults source.Mistakes
