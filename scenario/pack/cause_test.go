@@ -39,6 +39,10 @@ func TestCauses(t *testing.T) {
 		{"rows without the row that is named", "worlds/base.yaml", "{dish: Soup}, {dish: Rice}", "{dish: Rice}, {dish: Rice}", []string{
 			`worlds/base.yaml:7:32: tables.order[1].dish: has the order_id of the row of order at worlds/base.yaml:7:18, as it is made of dish; ` +
 				`write another one, or order_id: $… with a name of its own`}},
+		{"measure of a milestone", "a.yaml", "update: {order", "updates: {order", []string{
+			`a.yaml:13:7: one.milestones.off.updates: unknown field; did you mean "update"?`}},
+		{"tables of the schema", "schema.yaml", "tables:", "table:", []string{
+			`schema.yaml:1:1: table: unknown field; did you mean "tables"?, and 2 more that may follow from it`}},
 		{"category", "a.yaml", "SINGLE_TOOL_CALL", "BOOKS", []string{
 			`a.yaml:3:16: one.categories[0]: unknown category "BOOKS"; categories in pack.yaml lists those of the pack`}},
 		{"tab", "a.yaml", "  user:", "\tuser:", []string{

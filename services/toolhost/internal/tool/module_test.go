@@ -231,6 +231,8 @@ func TestModuleMistakes(t *testing.T) {
 			"2:3: act: the docstring does not begin with what the tool does; write that first",
 			`5:5: act: Args: "nothing at all" is no entry; write name: what it is, and indent lines that go on with one`,
 			"6:5: act: Args: there is no parameter y; take the entry out or rename it"}},
+		{"def act(x: str) -> None:\n  '''Acts.\n\n  Args:\n    y: Y.\n  '''\n", []string{
+			"5:5: act: Args: there is no parameter y; take the entry out or rename it"}},
 		{"def act(x: Union[str, NotGiven]) -> None:\n  '''Acts.\n\n  Args:\n    x: X.\n    x: X.\n  '''\n", []string{
 			"1:12: act: x may be left out; give it the default NOT_GIVEN", "6:5: act: Args: there are two entries x; take one out"}},
 		{"def act(x: str = NOT_GIVEN) -> None:\n  '''Acts.\n\n  Args:\n    x: X.\n  '''\n", []string{
