@@ -138,7 +138,7 @@ func (s *candidate) observeOracle(ctx context.Context, p *player) error {
 		return nil
 	}
 	for _, failing := range s.failingCalls(trajectory) {
-		s.report.Notes = append(s.report.Notes, failing+": change the call unless it should fail")
+		s.report.Notes = append(s.report.Notes, "change this call unless it should fail: "+failing)
 	}
 	s.checkConstraints()
 	s.planMutants()
