@@ -155,7 +155,7 @@ func (b *builder) start(v *document.Value) *startWorld {
 			start = base.clone()
 			b.worldBroken = base.broken
 		} else {
-			b.worldBroken = true
+			b.worldBroken, start.broken = true, true
 		}
 	}
 	b.clock(v.Get("clock"), start.clock)

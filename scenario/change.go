@@ -21,6 +21,7 @@ func (r *reader) expandChange(v *document.Value) {
 			return
 		}
 	}
+	before := len(r.Errors)
 	if r.object(written.Value, form.WantedTable(r.schema)) == nil || len(written.Value.Fields) != 1 {
 		return
 	}
@@ -28,6 +29,9 @@ func (r *reader) expandChange(v *document.Value) {
 	measure.Shape, measure.Text = document.ShapeText, written.Key
 	name := *table.Position
 	name.Shape, name.Text = document.ShapeText, table.Key
+	if len(r.Errors) > before { // it is no table
+		name.Shape, table.Value.Shape = document.ShapeBroken, document.ShapeBroken
+	}
 	v.Fields = slices.Concat(v.Fields[:at:at], v.Fields[at+1:], []document.Field{
 		{Key: "table", Position: table.Position, Value: &name}, {Key: "expect", Position: table.Position, Value: table.Value},
 	})

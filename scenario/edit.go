@@ -1,10 +1,9 @@
 package scenario
 
 import (
+	"cmp"
 	"slices"
 	"time"
-
-	"github.com/google/uuid"
 
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
@@ -16,9 +15,9 @@ import (
 type tableEdit struct {
 	*reader
 
-	schema   world.Table
-	zone     *time.Location
-	relative relativeCells
+	schema world.Table
+	world  *startWorld
+	zone   *time.Location
 	// rows are the current rows, nil for removed ones.
 	rows []*worldv1.Row
 	// created are rows that the edit created and may change.
@@ -26,6 +25,8 @@ type tableEdit struct {
 	// added are the new rows, written their sources in the file.
 	added   []*worldv1.Row
 	written []*document.Value
+	// sources are the ids that the edit wrote or drew.
+	sources map[*worldv1.Row]idSource
 	// index holds row positions by cell content, for columns that have been searched.
 	index map[int]map[cellKey][]int
 }
@@ -61,7 +62,7 @@ func (e *tableEdit) apply(v *document.Value) []*worldv1.Row {
 	if !e.CheckShape(v, document.ShapeList, document.ShapeMapping) {
 		return e.rows
 	}
-	e.created = map[*worldv1.Row]bool{}
+	e.created, e.sources = map[*worldv1.Row]bool{}, map[*worldv1.Row]idSource{}
 	if v.Shape == document.ShapeList {
 		e.rows = nil
 		e.add(v)
@@ -101,7 +102,7 @@ func (e *tableEdit) set(at int, v *document.Value) {
 	row := e.rows[at]
 	if !e.created[row] {
 		copied := copyRow(row)
-		e.relative.copyTo(row, copied)
+		e.world.copyRecords(row, copied)
 		e.rows[at], row, e.created[copied] = copied, copied, true
 	}
 	for i := range v.Fields {
@@ -115,7 +116,10 @@ func (e *tableEdit) set(at int, v *document.Value) {
 		}
 		e.moveIndex(column, at, row.GetCells()[column], cell)
 		row.Cells[column] = cell
-		e.relative.add(row, column, e.times[v.Fields[i].Value])
+		if column == 0 {
+			e.setSource(row, idSource{at: v.Fields[i].Value})
+		}
+		e.world.relative.add(row, column, e.times[v.Fields[i].Value])
 	}
 }
 
@@ -170,7 +174,7 @@ func (e *tableEdit) find(where *document.Value) []int {
 			found = append(found, at)
 		}
 	}
-	if len(found) == 0 {
+	if len(found) == 0 && !e.world.broken {
 		e.Fail(where, "no row of %s is like this", world.AuthorName(e.schema.Name))
 	}
 	return found
@@ -220,18 +224,7 @@ func (e *tableEdit) add(v *document.Value) {
 		e.set(len(e.rows)-1, item)
 		if item.Get(e.schema.Columns[0].Name) == nil {
 			row.Cells[0] = world.Text(rowID(e.schema, row))
+			e.setSource(row, idSource{at: cmp.Or(item.Get(nameColumn(e.schema)), item), drawn: true})
 		}
 	}
 }
-
-// rowID returns the default id of a row: the UUID v5 of its content in the URL namespace, e.g. of a
-// contact's name. Rows of a table without such a column share an id.
-func rowID(schema world.Table, row *worldv1.Row) string {
-	if at := schema.Column(nameColumn(schema)); at >= 0 {
-		return contentID(row.GetCells()[at].GetText())
-	}
-	return contentID("my_phone")
-}
-
-// contentID returns the id of a row with a content.
-func contentID(about string) string { return uuid.NewSHA1(uuid.NameSpaceURL, []byte(about)).String() }

@@ -63,7 +63,7 @@ func phoneWorldFiles() []WorldFile {
 		if err != nil {
 			panic(err) // Glob has found it
 		}
-		worlds = append(worlds, WorldFile{Reader: &document.Reader{File: name}, Data: data})
+		worlds = append(worlds, WorldFile{Reader: &document.Reader{File: phonePrefix + name}, Data: data})
 	}
 	return worlds
 }

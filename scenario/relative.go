@@ -183,7 +183,7 @@ func (r *reader) recomputeWorld(w *startWorld, at *document.Value) {
 // recomputeRow returns a row recomputed for the world's clock.
 func (r *reader) recomputeRow(w *startWorld, schema world.Table, row *worldv1.Row, at *document.Value) *worldv1.Row {
 	moved := copyRow(row)
-	w.relative.copyTo(row, moved)
+	w.copyRecords(row, moved)
 	for column := range schema.Columns {
 		t, ok := w.relative[row][column]
 		if !ok {

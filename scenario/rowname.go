@@ -22,6 +22,8 @@ type rowNames struct {
 	given map[string][]namedRow
 	// found holds the named rows of searched tables, by name.
 	found map[string][]namedRow
+	// quiet reports that unknown names follow from a mistake in the world, which is reported.
+	quiet bool
 }
 
 type namedRow struct{ name, id string }
@@ -31,7 +33,7 @@ type namedRow struct{ name, id string }
 func (r *reader) names(w *startWorld, tables *document.Value) *rowNames {
 	n := &rowNames{
 		reader: r, rows: map[string][]*worldv1.Row{}, given: map[string][]namedRow{},
-		found: map[string][]namedRow{},
+		found: map[string][]namedRow{}, quiet: w.broken,
 	}
 	for _, schema := range r.schema.StoredTables() {
 		n.rows[schema.Name] = w.tables[schema.Name].GetRows()
@@ -57,6 +59,7 @@ func (r *reader) names(w *startWorld, tables *document.Value) *rowNames {
 // resolveNames replaces row names by ids in a scenario, except in its tables.
 func (b *builder) resolveNames(v *document.Value, start *startWorld) {
 	names := b.names(start, nil)
+	names.quiet = names.quiet || v.Get("world") == nil && v.Get("clock") == nil // Validate reports that
 	for _, field := range rolloutParts(v) {
 		names.resolve(field)
 	}
@@ -149,6 +152,7 @@ func (n *rowNames) resolveName(v *document.Value, schema world.Table, name strin
 	table := world.AuthorName(schema.Name)
 	switch {
 	case n.budget.Stopped():
+	case len(ids) == 0 && n.quiet:
 	case len(ids) == 1:
 		v.Text = ids[0]
 		return
@@ -160,6 +164,7 @@ func (n *rowNames) resolveName(v *document.Value, schema world.Table, name strin
 			names[i] = row.name
 		}
 		slices.Sort(names)
+		names = slices.DeleteFunc(slices.Compact(names), func(name string) bool { return name == "" })
 		n.Fail(v, "no row of %s is called %q%s", table, name, document.Hint(name, names))
 	}
 	v.Shape = document.ShapeBroken

@@ -89,14 +89,17 @@ func (c *checker) arguments(path, tool string, arguments *python.Dict, whole boo
 	if shape == nil {
 		return
 	}
+	unknown := false
 	items := slices.SortedFunc(slices.Values(arguments.Items()), func(a, b python.Item) int { return cmp.Compare(a.Key, b.Key) })
 	for _, item := range items {
 		name := item.Key
 		at := slices.IndexFunc(shape.parameters, func(p parameter.Parameter) bool { return p.Name == name })
 		switch {
 		case at < 0 && len(shape.names) == 0:
+			unknown = true
 			c.fail(path, "%s takes no arguments, so none is called %q", tool, name)
 		case at < 0:
+			unknown = true
 			c.fail(path, "%s has no argument %q%s", tool, name, document.Hint(name, shape.names))
 		case shape.parameters[at].Type != "" && !fitsType(item.Value, shape.parameters[at].Type):
 			hint := ""
@@ -107,7 +110,7 @@ func (c *checker) arguments(path, tool string, arguments *python.Dict, whole boo
 		}
 	}
 	for _, p := range shape.parameters {
-		if _, ok := arguments.Get(p.Name); whole && p.Required && !ok {
+		if _, ok := arguments.Get(p.Name); whole && p.Required && !ok && !unknown { // a misspelt one may be meant
 			c.fail(path, "%s needs the argument %q", tool, p.Name)
 		}
 	}

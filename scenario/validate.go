@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -148,7 +149,7 @@ func (c *checker) categories(categories []string) {
 	for i, name := range categories {
 		path := fmt.Sprintf("setup.categories[%d]", i)
 		if !slices.Contains(known, name) {
-			c.fail(path, "unknown category %q%s", name, document.Hint(name, known))
+			c.fail(path, "unknown category %q%s", name, cmp.Or(document.Hint(name, known), "; categories in pack.yaml lists those of the pack"))
 		} else if slices.Contains(categories[:i], name) {
 			c.fail(path, "category %s occurs twice (those for augmentations are added by themselves)", name)
 		}
@@ -157,7 +158,7 @@ func (c *checker) categories(categories []string) {
 
 func (c *checker) clock(clock *setupv1.Clock) {
 	if clock == nil || clock.GetTimeZone() == "" {
-		c.fail("setup.clock", "has no time zone; give the world or the scenario a clock with now and time_zone")
+		c.fail("setup.clock", "has no time zone; start in a world that has a clock, world: NAME, or write one with now and time_zone")
 		return
 	}
 	if !c.opts.zone(clock.GetTimeZone()) {

@@ -22,23 +22,33 @@ type startWorld struct {
 	schema *world.Schema
 	// relative are the cells that depend on the clock.
 	relative relativeCells
-	broken   bool // has mistakes, which are reported in the world's file
+	// origins are the positions of the ids of its own rows. base has those of the others.
+	origins map[*worldv1.Row]document.Position
+	base    *startWorld
+	broken  bool // has mistakes, which are reported in the world's file
 }
 
 // clone returns a mutable copy.
 func (w *startWorld) clone() *startWorld {
 	return &startWorld{
-		clock: proto.CloneOf(w.clock), tables: maps.Clone(w.tables), schema: w.schema, relative: maps.Clone(w.relative), broken: w.broken,
+		clock: proto.CloneOf(w.clock), tables: maps.Clone(w.tables), schema: w.schema, relative: maps.Clone(w.relative),
+		origins: map[*worldv1.Row]document.Position{}, base: w, broken: w.broken,
 	}
 }
 
 // emptyWorld returns a world without rows and without a time.
 func emptyWorld(schema *world.Schema) *startWorld {
-	w := &startWorld{clock: &setupv1.Clock{}, tables: map[string]*worldv1.Table{}, schema: schema, relative: relativeCells{}}
+	w := &startWorld{clock: &setupv1.Clock{}, tables: map[string]*worldv1.Table{}, schema: schema, relative: relativeCells{}, origins: map[*worldv1.Row]document.Position{}}
 	for _, table := range schema.StoredTables() {
 		w.setTable(table.Name, nil)
 	}
 	return w
+}
+
+// copyRecords copies what is known of a row to its copy.
+func (w *startWorld) copyRecords(row, copied *worldv1.Row) {
+	w.relative.copyTo(row, copied)
+	w.origins[copied] = w.origin(row)
 }
 
 // setTable replaces the rows of a table.
@@ -165,7 +175,8 @@ func (w *worldReader) extend(r *reader, base *document.Value) *startWorld {
 		from = w.build(base.Text)
 	}
 	if from == nil {
-		return emptyWorld(r.schema)
+		from = emptyWorld(r.schema)
+		from.broken = true
 	}
 	return from.clone()
 }
@@ -214,9 +225,10 @@ func (r *reader) tables(v *document.Value, into *startWorld) {
 			continue
 		}
 		edit := &tableEdit{
-			reader: r, schema: schema, zone: into.zone(), rows: into.tables[name].GetRows(), relative: into.relative,
+			reader: r, schema: schema, world: into, zone: into.zone(), rows: into.tables[name].GetRows(),
 		}
 		into.setTable(name, edit.apply(v.Fields[i].Value))
+		edit.duplicates()
 		edits = append(edits, edit)
 	}
 	references := &rowReferences{reader: r, world: into, rows: map[string]map[string]*worldv1.Row{}}

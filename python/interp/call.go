@@ -124,7 +124,9 @@ func (m *machine) callFunction(fn *function, positional []any, named []namedArgu
 	}
 	m.calls++
 	m.stack += code.Nesting
+	calling := m.statement
 	sig := m.block(f, code.Body)
+	m.statement = calling
 	m.calls--
 	m.stack -= code.Nesting
 	if sig != signalReturn {

@@ -29,6 +29,7 @@ func (m *machine) block(f *frame, body []syntax.Stmt) signal {
 
 func (m *machine) exec(f *frame, s syntax.Stmt) signal {
 	m.step()
+	m.statement = s
 	switch s := s.(type) {
 	case *syntax.ExprStmt:
 		m.eval(f, s.X)
@@ -172,11 +173,12 @@ func (m *machine) try(f *frame, s *syntax.Try) (sig signal) {
 		return m.tryExceptElse(f, s)
 	}
 	r := m.catch(func() { sig = m.tryExceptElse(f, s) })
-	result := f.result
+	result, raising := f.result, m.statement
 	if last := m.block(f, s.Finally); last != signalNext {
 		return last
 	}
 	if r != nil {
+		m.statement = raising
 		panic(r)
 	}
 	f.result = result

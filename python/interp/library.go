@@ -2,6 +2,8 @@ package interp
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/toolsandbox/toolsandbox/python"
@@ -79,6 +81,14 @@ func (l *Library) Has(name string) bool {
 
 // Importable reports whether a program may import from a module.
 func Importable(module string) bool { return module == jsonModule || isOriginalModule(module) }
+
+// Members returns the sorted names in a module that a program may import, nil if it has any name.
+func Members(module string) []string {
+	if module != jsonModule {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(newJSON().members))
+}
 
 // Eval evaluates an expression whose variables have the values. It is safe for concurrent use.
 func (l *Library) Eval(ctx context.Context, expression *syntax.Expression, values []python.Value, host Host) (result python.Value, outcome Outcome) {

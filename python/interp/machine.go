@@ -32,6 +32,8 @@ type Outcome struct {
 	// Err is nil or the error that ended the run: a *python.Exception with the last line of Python's
 	// traceback, an error of the host, or the context's cause.
 	Err error
+	// Statement is the statement of the file that raised Err in Program.Call, nil if none did.
+	Statement syntax.Stmt
 	// Steps is the number of steps of the run, at most about limit.Steps.
 	Steps int
 }
@@ -64,8 +66,9 @@ type machine struct {
 	module     frame
 	steps      int
 	memory     int
-	calls      int // depth of calls
-	stack      int // depth of nested statements and expressions
+	calls      int         // depth of calls
+	stack      int         // depth of nested statements and expressions
+	statement  syntax.Stmt // that runs
 	out        []byte
 	handled    []*exception // innermost last
 	identities map[any]int

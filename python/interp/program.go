@@ -116,7 +116,11 @@ func (p *Program) Call(ctx context.Context, function *syntax.Def, args []python.
 		}
 		result = m.toPython(m.call(m.module.vars[function.Name.Slot], nil, named), 0)
 	})
-	return result, Outcome{Output: string(m.out), Err: m.outcomeError(failure), Steps: m.steps}
+	outcome = Outcome{Output: string(m.out), Err: m.outcomeError(failure), Steps: m.steps}
+	if failure != nil {
+		outcome.Statement = m.statement
+	}
+	return result, outcome
 }
 
 func (p *Program) machine(ctx context.Context, host Host) *machine {

@@ -57,10 +57,12 @@ func (f *file) statement(s syntax.Stmt) {
 			return
 		}
 		f.defs[name] = s
-	case *syntax.Import:
-		f.imported(s.Offset(), s.Module)
-	case *syntax.ImportFrom:
-		f.imported(s.Offset(), s.Module)
+		syntax.Walk(s.Function.Body, func(node syntax.Expr) bool {
+			f.imports(node, name)
+			return true
+		})
+	case *syntax.Import, *syntax.ImportFrom:
+		f.imports(s, "")
 	case *syntax.Assign:
 		if !literal(s.X) || slices.ContainsFunc(s.Targets, func(x syntax.Expr) bool { return !variable(x) }) {
 			f.fail(s.Offset(), "", only)
@@ -79,10 +81,23 @@ func (f *file) statement(s syntax.Stmt) {
 	}
 }
 
-// imported checks an import.
-func (f *file) imported(at int, name string) {
-	if strings.HasPrefix(name, "tool_sandbox") || !interp.Importable(name) {
-		f.fail(at, "", "%s cannot be imported: %s", name, f.importable)
+// imports checks a node that is an import, in a function or at the top level.
+func (f *file) imports(node syntax.Expr, function string) {
+	var module, member string
+	switch s := node.(type) {
+	case *syntax.Import:
+		module = s.Module
+	case *syntax.ImportFrom:
+		module, member = s.Module, s.Member
+	default:
+		return
+	}
+	if strings.HasPrefix(module, "tool_sandbox") || !interp.Importable(module) {
+		f.fail(node.Offset(), function, "%s cannot be imported: %s", module, f.importable)
+		return
+	}
+	if known := interp.Members(module); member != "" && member != "*" && known != nil && !slices.Contains(known, member) {
+		f.fail(node.Offset(), function, "%s has no %s here, only %s", module, member, strings.Join(known, ", "))
 	}
 }
 

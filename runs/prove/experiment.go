@@ -60,6 +60,8 @@ type experiment struct {
 	dropped     string // the id of the dropped call, if any
 	fault       string // its fault, for people
 	remedy      string // advice for authors if the fault does not count
+	step        *step  // the oracle's step that is wrong or missing, if any
+	missing     bool   // the step is missing
 	part        string // what of the solution is wrong, an argument or a text
 	wrong       string // the wrong value as JSON, which a measure of the pack's own may accept
 

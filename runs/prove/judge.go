@@ -58,8 +58,8 @@ func (s *candidate) checkStart(ctx context.Context, p *player) error {
 }
 
 // checkOracle checks that the oracle solves the scenario in every order and variant, and reports
-// the first failure.
-func (s *candidate) checkOracle() bool {
+// the first failure with the calls that fail in it.
+func (s *candidate) checkOracle(ctx context.Context, p *player) (bool, error) {
 	var wrong []*experiment
 	for _, e := range s.experiments {
 		if e.kind == solves && !e.solved() {
@@ -67,14 +67,19 @@ func (s *candidate) checkOracle() bool {
 		}
 	}
 	if len(wrong) == 0 {
-		return true
+		return true, nil
+	}
+	trajectory, err := p.trajectory(ctx, wrong[0])
+	if err != nil {
+		return false, err
 	}
 	reason := "the oracle does not solve it"
 	if len(wrong) > 1 {
 		reason = fmt.Sprintf("the oracle does not solve it, here and in %d other rollouts", len(wrong)-1)
 	}
-	s.failBy(wrong[0], "%s: %s", reason, s.marks(wrong[0]))
-	return false
+	causes := append(s.failingCalls(trajectory), s.marks(wrong[0]))
+	s.failBy(wrong[0], "%s: %s", reason, strings.Join(causes, ", "))
+	return false, nil
 }
 
 // marks lists the outcome of each milestone, and the matching minefields.
@@ -99,6 +104,7 @@ func (s *candidate) marks(e *experiment) string {
 // check compares every outcome with its claim, and the scenario's claims with the rollouts.
 func (s *candidate) check(ctx context.Context, p *player) error {
 	triggered := make(map[int]bool)
+	var uncounted []*experiment
 	for _, e := range s.experiments {
 		switch e.kind {
 		case idle:
@@ -106,14 +112,19 @@ func (s *candidate) check(ctx context.Context, p *player) error {
 				s.failBy(e, "an idle agent scores too much, raise max_idle_score or change the milestones: %s", s.marks(e))
 			}
 		case lower:
-			if err := s.checkMutant(ctx, p, e); err != nil {
+			counts, err := s.counts(ctx, p, e)
+			if err != nil {
 				return err
+			}
+			if !counts {
+				uncounted = append(uncounted, e)
 			}
 		case triggers:
 			triggered[e.minefield] = triggered[e.minefield] || e.triggered()
 		case solves, observed:
 		}
 	}
+	s.failMutants(uncounted)
 	s.checkTolerated()
 	if err := s.checkTriggers(ctx, p, triggered); err != nil {
 		return err
@@ -124,26 +135,44 @@ func (s *candidate) check(ctx context.Context, p *player) error {
 	return s.checkCategories(ctx, p)
 }
 
-// checkMutant classifies a fault: it counts, makes no difference, or should count and does not.
-func (s *candidate) checkMutant(ctx context.Context, p *player, e *experiment) error {
+// counts classifies a fault: whether it counts or makes no difference, as each should.
+func (s *candidate) counts(ctx context.Context, p *player, e *experiment) (bool, error) {
 	if e.result.GetSimilarity() < perfectScore {
-		return nil
+		return true, nil
 	}
 	if e.equivalence != neverEquivalent {
 		t, err := p.trajectory(ctx, e)
 		if err != nil {
-			return err
+			return false, err
 		}
 		if e.equivalent = s.equivalent(e, t); e.equivalent {
-			return nil
+			return true, nil
 		}
 	}
-	accepted, err := s.isTolerated(ctx, p, e)
-	if err != nil || accepted {
-		return err
+	return s.isTolerated(ctx, p, e)
+}
+
+// failMutants reports the faults that do not count. Where a step may be missing, it may be wrong as
+// well, so its other faults follow.
+func (s *candidate) failMutants(uncounted []*experiment) {
+	causes := make(map[*step]*Failure)
+	for _, e := range uncounted {
+		if e.missing && causes[e.step] == nil {
+			causes[e.step] = s.failBy(e, "%s: %s", e.fault, e.remedy)
+			if e.step.call != nil {
+				s.uncalled = causes[e.step]
+			}
+		}
 	}
-	s.failBy(e, "%s: %s", e.fault, e.remedy)
-	return nil
+	for _, e := range uncounted {
+		cause := causes[e.step]
+		switch {
+		case cause == nil:
+			s.failBy(e, "%s: %s", e.fault, e.remedy)
+		case cause.Experiment != e.name:
+			cause.Follow++
+		}
+	}
 }
 
 // equivalent returns whether a fault made no difference.
@@ -209,8 +238,13 @@ func (s *candidate) checkCategories(ctx context.Context, p *player) error {
 	}
 	lacks := has("INSUFFICIENT_INFORMATION")
 	needed := s.needed()
+	before := len(s.report.Failures)
 	s.checkCount("SINGLE_TOOL_CALL", "MULTIPLE_TOOL_CALL", !lacks, len(needed),
 		fmt.Sprintf("different calls that the oracle needs: %d (%s)", len(needed), strings.Join(needed, ", ")))
+	if s.uncalled != nil { // a call that the oracle does not need may be the reason
+		s.uncalled.Follow += len(s.report.Failures) - before
+		s.report.Failures = s.report.Failures[:before]
+	}
 	s.checkCount("SINGLE_USER_TURN", "MULTIPLE_USER_TURN", true, s.oracle.turns(), fmt.Sprintf("turns of the user: %d", s.oracle.turns()))
 	if has("STATE_DEPENDENCY") {
 		depends, err := s.dependsOnState(ctx, p)

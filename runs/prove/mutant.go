@@ -31,7 +31,7 @@ func (s *candidate) planMutants() {
 		default:
 			s.planArguments(st, nil)
 			s.addMutant(&experiment{
-				name: "without " + st.text(), rule: ruleMutant, kind: lower, equivalence: sameAnswers, dropped: st.call.GetId(),
+				name: "without " + st.text(), rule: ruleMutant, kind: lower, equivalence: sameAnswers, dropped: st.call.GetId(), step: st, missing: true,
 				fault: fmt.Sprintf("the oracle scores as much without its call of %s", st.call.GetTool()), remedy: "let a milestone check what it does",
 			}, s.scriptWithout(st))
 		}
@@ -60,7 +60,7 @@ func (s *candidate) planWithout(node int) {
 		script, dropped = slices.Delete(slices.Clone(turns), st.turn, st.turn+1), ""
 	}
 	s.addMutant(&experiment{
-		name: "without " + nodeText(milestone, node), rule: ruleMilestone, kind: lower, dropped: dropped,
+		name: "without " + nodeText(milestone, node), rule: ruleMilestone, kind: lower, dropped: dropped, step: st, missing: true,
 		fault:  fmt.Sprintf("%s is not needed: the oracle without %s scores as much", nodeText(milestone, node), st.text()),
 		remedy: "let it check what only this step reaches, or remove it",
 	}, script)
@@ -106,7 +106,7 @@ func (s *candidate) planArguments(st *step, named map[string]bool) {
 			call := proto.CloneOf(st.call)
 			call.ArgumentsJson = replaced(arguments, i, w.value)
 			s.addMutant(&experiment{
-				name: fmt.Sprintf("%s with %s: %s", st.text(), a.name, w.name), rule: ruleMutant, kind: lower, equivalence: sameAnswers,
+				name: fmt.Sprintf("%s with %s: %s", st.text(), a.name, w.name), rule: ruleMutant, kind: lower, equivalence: sameAnswers, step: st,
 				fault:  fmt.Sprintf("%s may have a wrong %s, %s instead of %s", st.text(), a.name, w.value, a.value),
 				remedy: "let a milestone check it",
 				part:   st.text() + " " + a.name, wrong: w.value,
@@ -149,12 +149,12 @@ func (s *candidate) planTexts(st *step) {
 	}
 	remedy := "let the milestone's text hold the fact, compared by rouge_l or exact"
 	s.addMutant(&experiment{
-		name: st.text() + " without facts", rule: ruleMutant, kind: lower,
+		name: st.text() + " without facts", rule: ruleMutant, kind: lower, step: st,
 		fault: fmt.Sprintf("the agent may say %q instead of %s", uninformativeText, st.text()), remedy: remedy, part: st.text(),
 	}, s.with(st, &worldv1.ScriptTurn{Say: uninformativeText}))
 	for _, wrong := range s.wrongTexts(st) {
 		s.addMutant(&experiment{
-			name: st.text() + " with " + wrong.name, rule: ruleMutant, kind: lower,
+			name: st.text() + " with " + wrong.name, rule: ruleMutant, kind: lower, step: st,
 			fault: fmt.Sprintf("the agent may say %q", wrong.value), remedy: remedy,
 			part: st.text(), wrong: quote(wrong.value),
 		}, s.with(st, &worldv1.ScriptTurn{Say: wrong.value}))

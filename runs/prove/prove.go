@@ -84,6 +84,7 @@ type candidate struct {
 	experiments []*experiment
 	known       map[string]bool // planned faults
 	oracle      *run            // nil unless the oracle's solution counts in full
+	uncalled    *Failure        // a call without which the oracle scores as much, if any
 }
 
 // name returns the scenario's name.
@@ -95,11 +96,11 @@ func (s *candidate) fail(rule, format string, args ...any) {
 }
 
 // failBy records an experiment that broke its rule.
-func (s *candidate) failBy(e *experiment, format string, args ...any) {
+func (s *candidate) failBy(e *experiment, format string, args ...any) *Failure {
 	score := e.result.GetSimilarity()
-	s.report.Failures = append(s.report.Failures, &Failure{
-		Rule: e.rule, Reason: fmt.Sprintf(format, args...), Experiment: e.name, Score: &score, Expected: e.expectation(),
-	})
+	failure := &Failure{Rule: e.rule, Reason: fmt.Sprintf(format, args...), Experiment: e.name, Score: &score, Expected: e.expectation()}
+	s.report.Failures = append(s.report.Failures, failure)
+	return failure
 }
 
 // observeOracle judges the first round and plans the second if it succeeded.
@@ -108,7 +109,10 @@ func (s *candidate) observeOracle(ctx context.Context, p *player) error {
 		s.checkRecord()
 		return nil
 	}
-	solved := s.checkOracle()
+	solved, err := s.checkOracle(ctx, p)
+	if err != nil {
+		return err
+	}
 	for i, variant := range s.variants {
 		visible, err := p.visibleTools(ctx, s.experiments[i])
 		if err != nil {
@@ -133,6 +137,9 @@ func (s *candidate) observeOracle(ctx context.Context, p *player) error {
 	if s.oracle, err = newRun(s.scenario, trajectory, s.experiments[0].result, s.tools); err != nil {
 		s.fail(ruleOracle, "%v", err)
 		return nil
+	}
+	for _, failing := range s.failingCalls(trajectory) {
+		s.report.Notes = append(s.report.Notes, "change this call unless it should fail: "+failing)
 	}
 	s.checkConstraints()
 	s.checkTold()

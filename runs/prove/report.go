@@ -42,6 +42,8 @@ type Failure struct {
 	Experiment string   `json:"experiment,omitempty"`
 	Score      *float64 `json:"score,omitempty"`
 	Expected   string   `json:"expected,omitempty"`
+	// Follow is the number of other failures that follow from this one and are not listed.
+	Follow int `json:"follow,omitempty"`
 }
 
 // Outcome is one rollout.
@@ -58,6 +60,17 @@ type Outcome struct {
 
 // Proven returns whether no rule is broken.
 func (r *Report) Proven() bool { return len(r.Failures) == 0 }
+
+// UnsolvedName returns the name of the scenario or variant that the oracle does not solve in the
+// written order, empty if it solves all.
+func (r *Report) UnsolvedName() string {
+	for _, f := range r.Failures {
+		if suffix, ok := strings.CutPrefix(f.Experiment, ruleOracle); ok && f.Rule == ruleOracle && !strings.HasPrefix(suffix, " ") {
+			return r.Name + suffix
+		}
+	}
+	return ""
+}
 
 // digest identifies the scenario in a few letters that are valid in a name.
 func (r *Report) digest() string {
@@ -84,6 +97,12 @@ func (r *Report) WriteText(w io.Writer, verbose bool) error {
 		fmt.Fprintf(&text, "%s: %s: %s", r.Name, f.Rule, f.Reason)
 		if f.Score != nil {
 			fmt.Fprintf(&text, " (%s: score %s, expected %s)", f.Experiment, number(*f.Score), f.Expected)
+		}
+		switch {
+		case f.Follow == 1:
+			text.WriteString(", and 1 more that follows from it")
+		case f.Follow > 1:
+			fmt.Fprintf(&text, ", and %d more that follow from it", f.Follow)
 		}
 		text.WriteString("\n")
 	}

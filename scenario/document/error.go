@@ -15,6 +15,9 @@ type Position struct {
 	Line, Column int
 }
 
+// String returns file:line:column.
+func (p Position) String() string { return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column) }
+
 // At returns the position of a value.
 func (r *Reader) At(v *Value) Position { return Position{r.File, v.Line, v.Column} }
 
@@ -28,11 +31,17 @@ type Error struct {
 	Field string
 	// Reason states the mistake and the expected value.
 	Reason string
+	// Follow is the number of other mistakes that may follow from this one and are not listed.
+	Follow int
 }
 
 // Error returns one line, `file:line:column: field: reason`.
 func (e *Error) Error() string {
-	return fmt.Sprintf("%s:%d:%d: %s: %s", e.File, e.Line, e.Column, cmp.Or(e.Field, "document"), e.Reason)
+	follow := ""
+	if e.Follow > 0 {
+		follow = fmt.Sprintf(", and %d more that may follow from it", e.Follow)
+	}
+	return fmt.Sprintf("%v: %s: %s", Position{e.File, e.Line, e.Column}, cmp.Or(e.Field, "document"), e.Reason) + follow
 }
 
 // Errors are all mistakes of a catalogue, sorted by file, line and column. It is never empty.

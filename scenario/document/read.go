@@ -43,9 +43,9 @@ func (v *Value) colonText() (text string, ok bool) {
 	return v.Fields[0].Key + ": " + only.Text, only.Shape == ShapeText || only.Shape == ShapeNumber
 }
 
-// Require records a missing field.
+// Require records a missing field, unless an unknown one may be it with a spelling mistake.
 func (r *Reader) Require(v *Value, key string) {
-	if v != nil && v.Get(key) == nil {
+	if v != nil && !v.Unknown && v.Get(key) == nil {
 		r.Fail(v, "has no %q, which is required", key)
 	}
 }

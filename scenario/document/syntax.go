@@ -23,7 +23,17 @@ func (r *Reader) syntaxError(s Section, err error) {
 		at.Line, at.Column = max(1, syntax.Token.Position.Line), max(1, syntax.Token.Position.Column)
 	}
 	reason := "not readable as YAML: " + syntax.Message
+	if strings.Contains(syntax.Message, "value is not allowed in this context") {
+		reason += "; indent the line like those beside it"
+	}
 	lines := strings.Split(s.Text, "\n")
+	// The parser stops at a later line if the indentation of one is a tab.
+	for i := range lines[:max(0, min(len(lines), at.Line-s.Before))] {
+		if strings.HasPrefix(lines[i], "\t") {
+			at.Line = i + 1 + s.Before
+			break
+		}
+	}
 	// The parser may report a mistake on the next line.
 	for _, line := range []int{at.Line, at.Line - 1} {
 		i := line - 1 - s.Before

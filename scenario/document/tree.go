@@ -69,6 +69,8 @@ type Value struct {
 	Text   string
 	List   []*Value
 	Fields []Field
+	// Unknown reports that a field of a mapping is recorded as unknown.
+	Unknown bool
 
 	// Inside is the position of a text's first character.
 	Inside TextPosition

@@ -31,6 +31,7 @@ func (f Form) Read(r *document.Reader, v *document.Value) *document.Value {
 	}
 	for i := range v.Fields {
 		if !r.Full() && !f.Has(v.Fields[i].Key) {
+			v.Unknown = true
 			r.Fail(v.Fields[i].Position, "unknown field%s%s", document.Hint(v.Fields[i].Key, f.Names()), f.suggestTool(v))
 		}
 	}
@@ -59,7 +60,7 @@ func (f Form) checkChoice(r *document.Reader, v *document.Value) {
 			count--
 		}
 	}
-	if f.exactlyOne && count != 1 {
+	if f.exactlyOne && count != 1 && !v.Unknown {
 		r.Fail(v, "has %d fields, expected one of %s", count, strings.Join(f.choices(), ", "))
 	}
 }

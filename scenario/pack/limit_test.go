@@ -34,7 +34,11 @@ func TestLimits(t *testing.T) {
 		return &fstest.MapFile{Data: bytes.Repeat([]byte("#"), size)}
 	}
 	rows := func(count int) string {
-		return testWorld + strings.Repeat("    - {name: Bob, phone_number: \"+493023125001\"}\n", count)
+		text := testWorld
+		for i := range count {
+			text += fmt.Sprintf("    - {person_id: b%d, name: Bob, phone_number: \"+493023125001\"}\n", i)
+		}
+		return text
 	}
 	crowd := fstest.MapFS{}
 	for i := range 9 {

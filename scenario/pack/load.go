@@ -40,7 +40,7 @@ func duplicates(loaded []Loaded) document.Errors {
 		at, first := loaded[i].Position, loaded[i-1].Position
 		mistakes = append(mistakes, &document.Error{
 			File: at.File, Line: at.Line, Column: at.Column, Field: name,
-			Reason: fmt.Sprintf("another scenario is called %q too, at %s:%d:%d; names must be unique", name, first.File, first.Line, first.Column),
+			Reason: fmt.Sprintf("another scenario is called %q too, at %v; names must be unique", name, first),
 		})
 	}
 	return mistakes

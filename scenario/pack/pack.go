@@ -91,7 +91,9 @@ func load(fsys fs.FS, opts Options, limits limits) (*Pack, error) {
 	pack := &Pack{}
 	l.loadManifest(&pack.Manifest)
 	l.loadMeasures()
+	tables := len(l.mistakes)
 	l.loadSchema()
+	settled := len(l.mistakes)
 	l.loadWorlds()
 	l.loadServers(pack.Servers)
 	l.loadModules(pack.Servers)
@@ -101,6 +103,10 @@ func load(fsys fs.FS, opts Options, limits limits) (*Pack, error) {
 	l.loadCatalogues()
 	slices.SortStableFunc(l.loaded, func(a, b Loaded) int { return cmp.Compare(a.name(), b.name()) })
 	l.mistakes = append(l.mistakes, duplicates(l.loaded)...)
+	if settled > tables { // without its tables, the pack cannot be judged
+		l.mistakes[tables].Follow = len(l.mistakes) - settled
+		l.mistakes = l.mistakes[:settled]
+	}
 	if len(l.mistakes) > 0 {
 		return nil, l.mistakes.AtMost(limits.mistakes)
 	}

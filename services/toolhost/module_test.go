@@ -5,8 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/testing/protocmp"
 
 	"github.com/toolsandbox/toolsandbox/internal/messagetext"
 	"github.com/toolsandbox/toolsandbox/internal/testkit/natstest"
@@ -48,6 +50,29 @@ func TestPackTools(t *testing.T) {
 	setup.ToolModules = []*setupv1.ToolModule{good, good}
 	_, err = client.CreateSession(t.Context(), &toolhostv1.CreateSessionRequest{SessionId: "twice", Setup: setup})
 	wantCode(t, "two files of one name", err, codes.InvalidArgument)
+}
+
+// TestTryTools finds the defect of a pack's tool by a call in the setup's world, without a session.
+func TestTryTools(t *testing.T) {
+	client := start(t)
+	setup := smallSetup("small")
+	setup.ToolModules = []*setupv1.ToolModule{{Name: "lamp", Source: "def look(name: str) -> str:\n  '''Looks.\n\n  Args:\n    name: N.\n  '''\n  return name + world.now()\n"}}
+	tried, err := client.TryTools(t.Context(), &toolhostv1.TryToolsRequest{Setup: setup})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []*toolhostv1.ToolFault{{File: "tools/lamp.py", Line: 7, Column: 3, Tool: "look",
+		Reason: `TypeError: can only concatenate str (not "float") to str, when called as look(name='Ann')`}}
+	if diff := cmp.Diff(want, tried.GetFaults(), protocmp.Transform()); diff != "" {
+		t.Errorf("faults (-want +got):\n%s", diff)
+	}
+	list, err := client.ListSessions(t.Context(), &toolhostv1.ListSessionsRequest{})
+	if err != nil || len(list.GetSessions()) > 0 {
+		t.Errorf("sessions: got %v and %v, want none", list.GetSessions(), err)
+	}
+	setup.ToolModules[0].Source = "def look(:"
+	_, err = client.TryTools(t.Context(), &toolhostv1.TryToolsRequest{Setup: setup})
+	wantCode(t, "a file that Python cannot read", err, codes.InvalidArgument)
 }
 
 // TestPackToolsAfterRestart calls a pack's tool before and after a restart, and in a fork.

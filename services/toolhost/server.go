@@ -300,3 +300,18 @@ func (s *server) ListTools(_ context.Context, req *toolhostv1.ListToolsRequest) 
 	}
 	return &toolhostv1.ListToolsResponse{Tools: listed(catalogue)}, nil
 }
+
+// TryTools implements ToolHostService.
+func (s *server) TryTools(ctx context.Context, req *toolhostv1.TryToolsRequest) (*toolhostv1.TryToolsResponse, error) {
+	faults, err := s.host.Try(ctx, req.GetSetup())
+	if err != nil {
+		return nil, statusOf(err)
+	}
+	response := &toolhostv1.TryToolsResponse{}
+	for _, fault := range faults {
+		response.Faults = append(response.Faults, &toolhostv1.ToolFault{
+			File: fault.File, Line: int32(fault.Line), Column: int32(fault.Column), Tool: fault.Function, Reason: fault.Reason,
+		})
+	}
+	return response, nil
+}

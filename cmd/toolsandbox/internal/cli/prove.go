@@ -15,6 +15,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/runs/prove"
 	"github.com/toolsandbox/toolsandbox/runs/report"
 	"github.com/toolsandbox/toolsandbox/runs/standalone"
+	"github.com/toolsandbox/toolsandbox/scenario/document"
 )
 
 // defaultProofs is the default number of concurrent rollouts of a proof.
@@ -30,11 +31,12 @@ type proveOptions struct {
 
 // proveSummary is the output for programs.
 type proveSummary struct {
-	Scenarios []*prove.Report `json:"scenarios"`
-	Proven    int             `json:"proven"`
-	Failed    int             `json:"failed"`
-	Rollouts  int             `json:"rollouts"`
-	Seconds   float64         `json:"seconds"`
+	Scenarios []*prove.Report    `json:"scenarios"`
+	Tools     []*prove.ToolFault `json:"tools,omitempty"`
+	Proven    int                `json:"proven"`
+	Failed    int                `json:"failed"`
+	Rollouts  int                `json:"rollouts"`
+	Seconds   float64            `json:"seconds"`
 }
 
 func newScenarioProve() *cobra.Command {
@@ -45,7 +47,7 @@ func newScenarioProve() *cobra.Command {
 		Long: `prove plays each scenario many times through all services in this process: the oracle in every order and variant, agents that
 do not help, and the oracle with one fault per rollout: a wrong argument or person, a missing call, an unrequested change, a
 message without its facts. In a sound scenario only the oracle scores 1, each minefield is triggered by its triggered_by and
-by nothing else, and the categories are true.`,
+by nothing else, and the categories are true. It also calls each tool in Python with made-up arguments, in copies of a world.`,
 		Example: `  toolsandbox scenario prove
   toolsandbox scenario prove which_mateo 'wifi_*' -v
   toolsandbox scenario prove --pack mine --json`,
@@ -70,6 +72,12 @@ func (o *proveOptions) run(ctx context.Context, args []string, stdout, stderr io
 		return process.UsageErrorf("--parallel: %d given, expected 1 to 10000", o.parallel)
 	}
 	scenarios, err := o.from.Load(ctx, stderr, args)
+	if mistakes, ok := errors.AsType[document.Errors](err); ok {
+		if err := writeChecked(stdout, o.asJSON, o.from.SourceNames(), 0, mistakes); err != nil {
+			return err
+		}
+		return problemsError(mistakes, o.from.SourceNames())
+	}
 	if err == nil {
 		err = o.from.CheckNeeds()
 	}
@@ -79,28 +87,47 @@ func (o *proveOptions) run(ctx context.Context, args []string, stdout, stderr io
 	services := standalone.DefaultConfig()
 	services.Orchestrator.Parallel = o.parallel
 	services.ToolHost.ToolServers = o.from.ToolServers(nil)
-	var reports []*prove.Report
+	summary := proveSummary{}
 	start := time.Now()
 	const level = "error" // wrong calls are intended
 	err = standalone.WithTemporary(ctx, services, level, stderr, func(ctx context.Context, node *rpc.Node) (err error) {
-		reports, err = prove.Prove(ctx, prove.Services{
+		connected := prove.Services{
 			Orchestrator: node.Conn(rpc.Orchestrator),
 			Evaluator:    node.Conn(rpc.Evaluator),
 			ToolHost:     node.ToolHost,
 			Parallel:     o.parallel,
-		}, scenarios)
+		}
+		for _, p := range o.from.LoadedPacks {
+			if len(p.Scenarios) == 0 {
+				continue
+			}
+			faults, err := prove.TryTools(ctx, connected, p.Path, p.Scenarios[0].Scenario.GetSetup())
+			if err != nil {
+				return err
+			}
+			summary.Tools = append(summary.Tools, faults...)
+		}
+		summary.Scenarios, err = prove.Prove(ctx, connected, scenarios)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	return o.print(stdout, reports, time.Since(start))
+	summary.Seconds = time.Since(start).Seconds()
+	return o.print(stdout, summary)
 }
 
-// print writes the reports and fails if any scenario is not proven.
-func (o *proveOptions) print(w io.Writer, reports []*prove.Report, took time.Duration) error {
-	summary := proveSummary{Scenarios: reports, Seconds: took.Seconds()}
-	for _, r := range reports {
+// print writes the reports and fails if any scenario is not proven or any tool has a defect.
+func (o *proveOptions) print(w io.Writer, summary proveSummary) error {
+	for _, fault := range summary.Tools {
+		if o.asJSON {
+			break
+		}
+		if err := printf(w, "%v", fault); err != nil {
+			return err
+		}
+	}
+	for _, r := range summary.Scenarios {
 		r.Position = o.from.Positions[r.Name]
 		summary.Rollouts += r.Rollouts
 		if r.Proven() {
@@ -117,6 +144,9 @@ func (o *proveOptions) print(w io.Writer, reports []*prove.Report, took time.Dur
 		if err := r.WriteText(w, o.verbose); err != nil {
 			return err
 		}
+		if err := o.printNext(w, r); err != nil {
+			return err
+		}
 	}
 	var err error
 	if o.asJSON {
@@ -124,8 +154,25 @@ func (o *proveOptions) print(w io.Writer, reports []*prove.Report, took time.Dur
 	} else {
 		err = printf(w, "%d proven, %d failed (%d rollouts, %.1f s)", summary.Proven, summary.Failed, summary.Rollouts, summary.Seconds)
 	}
-	if err == nil && summary.Failed > 0 {
+	switch {
+	case err != nil:
+	case summary.Failed > 0:
 		err = errors.New("not every scenario is proven: see the report")
+	case len(summary.Tools) > 0:
+		err = errors.New("not every tool works: see the report")
 	}
 	return err
+}
+
+// printNext writes the commands that show why the oracle does not solve a scenario, if it does not.
+func (o *proveOptions) printNext(w io.Writer, r *prove.Report) error {
+	played := r.UnsolvedName()
+	if played == "" {
+		return nil
+	}
+	flags := ""
+	for _, pack := range o.from.PackPaths {
+		flags += " --pack " + pack
+	}
+	return printf(w, "next  toolsandbox run %s --agent oracle%s --out DIR && toolsandbox explain DIR %s%s", played, flags, played, flags)
 }

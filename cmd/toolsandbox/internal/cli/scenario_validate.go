@@ -32,6 +32,7 @@ type problemInPack struct {
 	Column int    `json:"column"`
 	Field  string `json:"field"`
 	Reason string `json:"reason"`
+	Follow int    `json:"follow,omitempty"`
 }
 
 func newScenarioValidate() *cobra.Command {
@@ -67,17 +68,26 @@ func validate(ctx context.Context, w, warnings io.Writer, from *catalogue.Select
 	if err := writeChecked(w, asJSON, from.SourceNames(), count, mistakes); err != nil {
 		return err
 	}
-	if n := len(mistakes); n > 0 {
-		return fmt.Errorf("%d problems in %s", n, from.SourceNames())
+	return problemsError(mistakes, from.SourceNames())
+}
+
+// problemsError returns the error after the problems of packs have been printed, nil without any.
+func problemsError(mistakes document.Errors, from string) error {
+	switch n := len(mistakes); n {
+	case 0:
+		return nil
+	case 1:
+		return fmt.Errorf("1 problem in %s", from)
+	default:
+		return fmt.Errorf("%d problems in %s", n, from)
 	}
-	return nil
 }
 
 // writeChecked prints the problems of packs, or the number of scenarios if there are none.
 func writeChecked(w io.Writer, asJSON bool, from string, count int, mistakes document.Errors) error {
 	checked := checkedPacks{From: from, Scenarios: count, Problems: []problemInPack{}}
 	for _, m := range mistakes {
-		checked.Problems = append(checked.Problems, problemInPack{m.File, m.Line, m.Column, m.Field, m.Reason})
+		checked.Problems = append(checked.Problems, problemInPack{m.File, m.Line, m.Column, m.Field, m.Reason, m.Follow})
 		if asJSON {
 			continue
 		}

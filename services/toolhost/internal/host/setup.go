@@ -17,6 +17,7 @@ import (
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/python/source"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/executor"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/service"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/session"
@@ -189,6 +190,22 @@ func (h *Host) compile(digest string, setup *setupv1.Setup) (*compiledSetup, err
 	}
 	s.response.Versions = s.newest
 	return s, nil
+}
+
+// Try calls the Python tools of a setup with made-up arguments and returns their defects. Hosted
+// services give their built-in answers. Nothing is stored.
+func (h *Host) Try(ctx context.Context, setup *setupv1.Setup) (source.Mistakes, error) {
+	compiled, err := h.compile("", setup)
+	if err != nil {
+		return nil, err
+	}
+	catalogue, err := h.catalogue.Extend(tool.PackOf(setup))
+	if err != nil {
+		return nil, fmt.Errorf("%w %s: %w", ErrSetup, setup.GetName(), err)
+	}
+	start := compiled.world
+	start.SetConfig(compiled.offline)
+	return catalogue.Try(ctx, start)
 }
 
 // selectTools returns the tools of a setup, gated where the agent needs consent.

@@ -73,7 +73,7 @@ func TestFunctions(t *testing.T) {
 		{`return local_timestamp(2024, 5, 22, hour=10, minute=30, second=0)`, "1716373800.0"},
 		{`return shift_local_time(0, days=-1)`, "-86400.0"},
 		{`return local_time("now")`, "TypeError: Parameter 'timestamp' is of type '<class 'str'>', but expected '<class 'float'>'."},
-		{`return local_time()`, "TypeError: local_time() missing a required argument: 'timestamp'"},
+		{`return local_time(*[])`, "TypeError: local_time() missing a required argument: 'timestamp'"},
 		{`return geodesic_distance(float("nan"), 0, 0, 0)`, "nan"},
 		{`return us_holiday("independence day", 2024)`, "1720051200.0"},
 		{`return ask_service("radio", {})`, "ValueError: there is no hosted service 'radio'; expected one of geocoding, places, weather, stocks, currencies"},

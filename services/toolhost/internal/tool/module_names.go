@@ -47,8 +47,12 @@ func (r *nameChecker) visit(node syntax.Expr) bool {
 				r.failAt(node, "world.%s needs the table of events; write events: true in schema.yaml", node.Name)
 			}
 		}
+		r.member(node)
 	case *syntax.Call:
 		r.tableCall(node)
+		r.boundCall(node)
+	case *syntax.Def:
+		r.hints(node)
 	case *syntax.Name:
 		r.name(node)
 	}

@@ -21,7 +21,7 @@ import (
 func TestBackends(t *testing.T) {
 	const doc = "\n    \"\"\"Acts.\"\"\"\n    return "
 	plain := "def act() -> str:" + doc + "'default'\n\n\n@backend('FAST')\ndef look() -> str:" + doc + "'fast only'\n"
-	fast := "@backend('FAST')\ndef act() -> str:" + doc + "'fast'\n\n\n@backend('FAST')\ndef get_wifi_status() -> bool:" + doc + "'mine'\n"
+	fast := "@backend('FAST')\ndef act() -> str:" + doc + "'fast'\n\n\n@backend('FAST')\ndef get_wifi_status() -> str:" + doc + "'mine'\n"
 	modules := []*setupv1.ToolModule{{Name: "quick", Source: fast}, {Name: "usual", Source: plain}}
 	for _, test := range []struct {
 		backend, act, wifi string

@@ -81,7 +81,7 @@ func call(tb testing.TB, catalogue *Catalogue, w *session.World, name, arguments
 
 // toolSource returns a file with one tool that has the given lines.
 func toolSource(lines ...string) string {
-	return "def act(x: float = 1.0) -> str:\n    \"\"\"Acts.\n\n    Args:\n        x: A number.\n    \"\"\"\n    " + strings.Join(lines, "\n    ") + "\n"
+	return "def act(x: float = 1.0) -> Any:\n    \"\"\"Acts.\n\n    Args:\n        x: A number.\n    \"\"\"\n    " + strings.Join(lines, "\n    ") + "\n"
 }
 
 // TestWorldMethods calls each method with valid and invalid arguments.
@@ -110,7 +110,7 @@ func TestWorldMethods(t *testing.T) {
 		{`return world.rows("note", None, None)`, "TypeError: world.rows() too many positional arguments"},
 		{`return world.now()`, "1700000000.0"},
 		{`return [world.new_id(), world.new_id()]`, "['fb9bcfe3-dbbf-59d1-894c-7d680a04c416', '771506f8-c00b-5c6b-a390-fa2a4c0584fa']"},
-		{`return world.now(zone="UTC")`, "TypeError: world.now() got an unexpected keyword argument 'zone'"},
+		{`return world.now(**{"zone": "UTC"})`, "TypeError: world.now() got an unexpected keyword argument 'zone'"},
 		{`world.add("note", {"note_id": "d", "pages": True}); return world.rows("note", note_id="d")`, "[{'note_id': 'd', 'title': None, 'pages': 1.0, 'pinned': None}]"},
 		{`world.add("note", {"title": 5})`, "TypeError: column title holds text, not 'int'"},
 		{`world.add("note", {"pages": float("nan")})`, "ValueError: column pages holds finite numbers, not nan"},
@@ -231,6 +231,8 @@ func TestModuleMistakes(t *testing.T) {
 			"2:3: act: the docstring does not begin with what the tool does; write that first",
 			`5:5: act: Args: "nothing at all" is no entry; write name: what it is, and indent lines that go on with one`,
 			"6:5: act: Args: there is no parameter y; take the entry out or rename it"}},
+		{"def act(x: str) -> None:\n  '''Acts.\n\n  Args:\n    y: Y.\n  '''\n", []string{
+			"5:5: act: Args: there is no parameter y; take the entry out or rename it"}},
 		{"def act(x: Union[str, NotGiven]) -> None:\n  '''Acts.\n\n  Args:\n    x: X.\n    x: X.\n  '''\n", []string{
 			"1:12: act: x may be left out; give it the default NOT_GIVEN", "6:5: act: Args: there are two entries x; take one out"}},
 		{"def act(x: str = NOT_GIVEN) -> None:\n  '''Acts.\n\n  Args:\n    x: X.\n  '''\n", []string{

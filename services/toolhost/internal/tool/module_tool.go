@@ -141,23 +141,27 @@ func (m *module) tool(def *syntax.Def) *Tool {
 	t := &Tool{
 		Name: name, Module: m.name, Description: doc.description, User: decorated(def, userDecorator), Unchecked: decorated(def, uncheckedDecorator),
 		Backend: backend, Needs: needsOf(def, needsDecorator), DefaultNeeds: needsOf(def, defaultNeedsDecorator), ReadOnly: !m.changesWorld(name, make(map[string]bool)), fromPack: !m.builtin,
+		result: m.result(def), def: def, program: m.prepared, source: m.source,
 	}
 	m.confirmed(def, t)
 	for i := range f.Params {
 		t.Params = append(t.Params, m.param(def, &f.Params[i], doc))
 	}
 	for _, entry := range doc.args {
-		if entry.name != "" && !slices.ContainsFunc(f.Params, func(p syntax.Param) bool { return p.Name == entry.name }) {
+		if entry.name != "" && !hasParam(def, entry.name) {
 			m.fail(entry.at, name, "Args: there is no parameter %s; take the entry out or rename it", entry.name)
 		}
 	}
-	program := m.prepared
 	t.Run = func(ctx context.Context, w *session.World, args Args) (python.Value, error) {
-		result, outcome := program.Call(ctx, def, args.bound, moduleWorld{ctx, w})
+		result, outcome := t.program.Call(ctx, def, args.bound, moduleWorld{ctx, w})
 		*args.steps = outcome.Steps
 		return result, outcome.Err
 	}
 	return t
+}
+
+func hasParam(def *syntax.Def, name string) bool {
+	return slices.ContainsFunc(def.Function.Params, func(p syntax.Param) bool { return p.Name == name })
 }
 
 // confirmed sets whether a tool needs consent.
@@ -185,7 +189,8 @@ func (m *module) param(def *syntax.Def, p *syntax.Param, doc docstring) Param {
 	if entry := doc.arg(p.Name); entry != nil {
 		out.Description = entry.text
 	}
-	if out.Description == "" && doc.description != "" {
+	misspelt := slices.ContainsFunc(doc.args, func(entry docArg) bool { return entry.name != "" && !hasParam(def, entry.name) })
+	if out.Description == "" && doc.description != "" && !misspelt {
 		m.fail(doc.at, name, "the docstring does not describe %s; add an entry under Args:", p.Name)
 	}
 	if p.Hint == nil {

@@ -8,6 +8,8 @@ import (
 
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/python"
+	"github.com/toolsandbox/toolsandbox/python/interp"
+	"github.com/toolsandbox/toolsandbox/python/syntax"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/session"
 )
 
@@ -75,6 +77,12 @@ type Tool struct {
 	signature python.Signature
 	// fromPack reports that the tool is a function of a pack.
 	fromPack bool
+	// These are nil and empty unless the tool is a function of a Python file: the function, its file,
+	// and the type that it says to return.
+	def     *syntax.Def
+	program *interp.Program
+	source  string
+	result  resultType
 }
 
 // IsPackTool reports whether the tool is a function of a pack.

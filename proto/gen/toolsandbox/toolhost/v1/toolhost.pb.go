@@ -1760,6 +1760,180 @@ func (x *ListToolsResponse) GetTools() []*ToolInfo {
 	return nil
 }
 
+// TryToolsRequest contains the setup whose tools are called.
+type TryToolsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The setup.
+	Setup         *v1.Setup `protobuf:"bytes,1,opt,name=setup,proto3" json:"setup,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TryToolsRequest) Reset() {
+	*x = TryToolsRequest{}
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TryToolsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TryToolsRequest) ProtoMessage() {}
+
+func (x *TryToolsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TryToolsRequest.ProtoReflect.Descriptor instead.
+func (*TryToolsRequest) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *TryToolsRequest) GetSetup() *v1.Setup {
+	if x != nil {
+		return x.Setup
+	}
+	return nil
+}
+
+// ToolFault is a defect of a tool, such as an undefined name.
+type ToolFault struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// File of the tool below the pack's directory.
+	File string `protobuf:"bytes,1,opt,name=file,proto3" json:"file,omitempty"`
+	// Line in the file, from 1.
+	Line int32 `protobuf:"varint,2,opt,name=line,proto3" json:"line,omitempty"`
+	// Column in the line, from 1; a column is a character.
+	Column int32 `protobuf:"varint,3,opt,name=column,proto3" json:"column,omitempty"`
+	// Name of the tool.
+	Tool string `protobuf:"bytes,4,opt,name=tool,proto3" json:"tool,omitempty"`
+	// What is wrong, and the call that showed it.
+	Reason        string `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ToolFault) Reset() {
+	*x = ToolFault{}
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ToolFault) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ToolFault) ProtoMessage() {}
+
+func (x *ToolFault) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ToolFault.ProtoReflect.Descriptor instead.
+func (*ToolFault) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *ToolFault) GetFile() string {
+	if x != nil {
+		return x.File
+	}
+	return ""
+}
+
+func (x *ToolFault) GetLine() int32 {
+	if x != nil {
+		return x.Line
+	}
+	return 0
+}
+
+func (x *ToolFault) GetColumn() int32 {
+	if x != nil {
+		return x.Column
+	}
+	return 0
+}
+
+func (x *ToolFault) GetTool() string {
+	if x != nil {
+		return x.Tool
+	}
+	return ""
+}
+
+func (x *ToolFault) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+// TryToolsResponse lists the defects that were found.
+type TryToolsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The defects by tool.
+	Faults        []*ToolFault `protobuf:"bytes,1,rep,name=faults,proto3" json:"faults,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TryToolsResponse) Reset() {
+	*x = TryToolsResponse{}
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TryToolsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TryToolsResponse) ProtoMessage() {}
+
+func (x *TryToolsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TryToolsResponse.ProtoReflect.Descriptor instead.
+func (*TryToolsResponse) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *TryToolsResponse) GetFaults() []*ToolFault {
+	if x != nil {
+		return x.Faults
+	}
+	return nil
+}
+
 var File_toolsandbox_toolhost_v1_toolhost_proto protoreflect.FileDescriptor
 
 const file_toolsandbox_toolhost_v1_toolhost_proto_rawDesc = "" +
@@ -1889,13 +2063,24 @@ const file_toolsandbox_toolhost_v1_toolhost_proto_rawDesc = "" +
 	"\rdefault_needs\x18\x06 \x03(\tR\fdefaultNeeds\x12\x18\n" +
 	"\abackend\x18\a \x01(\tR\abackend\"L\n" +
 	"\x11ListToolsResponse\x127\n" +
-	"\x05tools\x18\x01 \x03(\v2!.toolsandbox.toolhost.v1.ToolInfoR\x05tools*\xa2\x01\n" +
+	"\x05tools\x18\x01 \x03(\v2!.toolsandbox.toolhost.v1.ToolInfoR\x05tools\"L\n" +
+	"\x0fTryToolsRequest\x129\n" +
+	"\x05setup\x18\x01 \x01(\v2\x1b.toolsandbox.setup.v1.SetupB\x06\xbaH\x03\xc8\x01\x01R\x05setup\"w\n" +
+	"\tToolFault\x12\x12\n" +
+	"\x04file\x18\x01 \x01(\tR\x04file\x12\x12\n" +
+	"\x04line\x18\x02 \x01(\x05R\x04line\x12\x16\n" +
+	"\x06column\x18\x03 \x01(\x05R\x06column\x12\x12\n" +
+	"\x04tool\x18\x04 \x01(\tR\x04tool\x12\x16\n" +
+	"\x06reason\x18\x05 \x01(\tR\x06reason\"N\n" +
+	"\x10TryToolsResponse\x12:\n" +
+	"\x06faults\x18\x01 \x03(\v2\".toolsandbox.toolhost.v1.ToolFaultR\x06faults*\xa2\x01\n" +
 	"\x0eHostedServices\x12\x1f\n" +
 	"\x1bHOSTED_SERVICES_UNSPECIFIED\x10\x00\x12\x1c\n" +
 	"\x18HOSTED_SERVICES_RECORDED\x10\x01\x12\x1b\n" +
 	"\x17HOSTED_SERVICES_OFFLINE\x10\x02\x12\x18\n" +
 	"\x14HOSTED_SERVICES_LIVE\x10\x03\x12\x1a\n" +
-	"\x16HOSTED_SERVICES_RECORD\x10\x042\xa6\t\n" +
+	"\x16HOSTED_SERVICES_RECORD\x10\x042\x87\n" +
+	"\n" +
 	"\x0fToolHostService\x12n\n" +
 	"\rCreateSession\x12-.toolsandbox.toolhost.v1.CreateSessionRequest\x1a..toolsandbox.toolhost.v1.CreateSessionResponse\x12\\\n" +
 	"\aExecute\x12'.toolsandbox.toolhost.v1.ExecuteRequest\x1a(.toolsandbox.toolhost.v1.ExecuteResponse\x12q\n" +
@@ -1909,7 +2094,8 @@ const file_toolsandbox_toolhost_v1_toolhost_proto_rawDesc = "" +
 	"\fListSessions\x12,.toolsandbox.toolhost.v1.ListSessionsRequest\x1a-.toolsandbox.toolhost.v1.ListSessionsResponse\x12h\n" +
 	"\vForkSession\x12+.toolsandbox.toolhost.v1.ForkSessionRequest\x1a,.toolsandbox.toolhost.v1.ForkSessionResponse\x12n\n" +
 	"\rDeleteSession\x12-.toolsandbox.toolhost.v1.DeleteSessionRequest\x1a..toolsandbox.toolhost.v1.DeleteSessionResponse\x12b\n" +
-	"\tListTools\x12).toolsandbox.toolhost.v1.ListToolsRequest\x1a*.toolsandbox.toolhost.v1.ListToolsResponseB\xfb\x01\n" +
+	"\tListTools\x12).toolsandbox.toolhost.v1.ListToolsRequest\x1a*.toolsandbox.toolhost.v1.ListToolsResponse\x12_\n" +
+	"\bTryTools\x12(.toolsandbox.toolhost.v1.TryToolsRequest\x1a).toolsandbox.toolhost.v1.TryToolsResponseB\xfb\x01\n" +
 	"\x1bcom.toolsandbox.toolhost.v1B\rToolhostProtoP\x01ZOgithub.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1;toolhostv1\xa2\x02\x03TTX\xaa\x02\x17Toolsandbox.Toolhost.V1\xca\x02\x17Toolsandbox\\Toolhost\\V1\xe2\x02#Toolsandbox\\Toolhost\\V1\\GPBMetadata\xea\x02\x19Toolsandbox::Toolhost::V1b\x06proto3"
 
 var (
@@ -1925,7 +2111,7 @@ func file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP() []byte {
 }
 
 var file_toolsandbox_toolhost_v1_toolhost_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
+var file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes = make([]protoimpl.MessageInfo, 29)
 var file_toolsandbox_toolhost_v1_toolhost_proto_goTypes = []any{
 	(HostedServices)(0),            // 0: toolsandbox.toolhost.v1.HostedServices
 	(*CreateSessionRequest)(nil),   // 1: toolsandbox.toolhost.v1.CreateSessionRequest
@@ -1954,74 +2140,81 @@ var file_toolsandbox_toolhost_v1_toolhost_proto_goTypes = []any{
 	(*ListToolsRequest)(nil),       // 24: toolsandbox.toolhost.v1.ListToolsRequest
 	(*ToolInfo)(nil),               // 25: toolsandbox.toolhost.v1.ToolInfo
 	(*ListToolsResponse)(nil),      // 26: toolsandbox.toolhost.v1.ListToolsResponse
-	(*v1.Setup)(nil),               // 27: toolsandbox.setup.v1.Setup
-	(*v11.Tool)(nil),               // 28: toolsandbox.world.v1.Tool
-	(*v11.TableVersion)(nil),       // 29: toolsandbox.world.v1.TableVersion
-	(*v11.Message)(nil),            // 30: toolsandbox.world.v1.Message
-	(*v11.Table)(nil),              // 31: toolsandbox.world.v1.Table
-	(*v11.TableSchema)(nil),        // 32: toolsandbox.world.v1.TableSchema
-	(*v1.RecordedAnswer)(nil),      // 33: toolsandbox.setup.v1.RecordedAnswer
-	(*v1.ToolModule)(nil),          // 34: toolsandbox.setup.v1.ToolModule
-	(*v1.ToolServer)(nil),          // 35: toolsandbox.setup.v1.ToolServer
-	(v11.Role)(0),                  // 36: toolsandbox.world.v1.Role
+	(*TryToolsRequest)(nil),        // 27: toolsandbox.toolhost.v1.TryToolsRequest
+	(*ToolFault)(nil),              // 28: toolsandbox.toolhost.v1.ToolFault
+	(*TryToolsResponse)(nil),       // 29: toolsandbox.toolhost.v1.TryToolsResponse
+	(*v1.Setup)(nil),               // 30: toolsandbox.setup.v1.Setup
+	(*v11.Tool)(nil),               // 31: toolsandbox.world.v1.Tool
+	(*v11.TableVersion)(nil),       // 32: toolsandbox.world.v1.TableVersion
+	(*v11.Message)(nil),            // 33: toolsandbox.world.v1.Message
+	(*v11.Table)(nil),              // 34: toolsandbox.world.v1.Table
+	(*v11.TableSchema)(nil),        // 35: toolsandbox.world.v1.TableSchema
+	(*v1.RecordedAnswer)(nil),      // 36: toolsandbox.setup.v1.RecordedAnswer
+	(*v1.ToolModule)(nil),          // 37: toolsandbox.setup.v1.ToolModule
+	(*v1.ToolServer)(nil),          // 38: toolsandbox.setup.v1.ToolServer
+	(v11.Role)(0),                  // 39: toolsandbox.world.v1.Role
 }
 var file_toolsandbox_toolhost_v1_toolhost_proto_depIdxs = []int32{
-	27, // 0: toolsandbox.toolhost.v1.CreateSessionRequest.setup:type_name -> toolsandbox.setup.v1.Setup
+	30, // 0: toolsandbox.toolhost.v1.CreateSessionRequest.setup:type_name -> toolsandbox.setup.v1.Setup
 	0,  // 1: toolsandbox.toolhost.v1.CreateSessionRequest.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
 	15, // 2: toolsandbox.toolhost.v1.CreateSessionRequest.answers:type_name -> toolsandbox.toolhost.v1.ServiceAnswer
-	28, // 3: toolsandbox.toolhost.v1.CreateSessionResponse.agent_tools:type_name -> toolsandbox.world.v1.Tool
-	28, // 4: toolsandbox.toolhost.v1.CreateSessionResponse.user_tools:type_name -> toolsandbox.world.v1.Tool
-	29, // 5: toolsandbox.toolhost.v1.CreateSessionResponse.versions:type_name -> toolsandbox.world.v1.TableVersion
-	30, // 6: toolsandbox.toolhost.v1.ExecuteRequest.calls:type_name -> toolsandbox.world.v1.Message
-	30, // 7: toolsandbox.toolhost.v1.Execution.calls:type_name -> toolsandbox.world.v1.Message
+	31, // 3: toolsandbox.toolhost.v1.CreateSessionResponse.agent_tools:type_name -> toolsandbox.world.v1.Tool
+	31, // 4: toolsandbox.toolhost.v1.CreateSessionResponse.user_tools:type_name -> toolsandbox.world.v1.Tool
+	32, // 5: toolsandbox.toolhost.v1.CreateSessionResponse.versions:type_name -> toolsandbox.world.v1.TableVersion
+	33, // 6: toolsandbox.toolhost.v1.ExecuteRequest.calls:type_name -> toolsandbox.world.v1.Message
+	33, // 7: toolsandbox.toolhost.v1.Execution.calls:type_name -> toolsandbox.world.v1.Message
 	7,  // 8: toolsandbox.toolhost.v1.Execution.outcome:type_name -> toolsandbox.toolhost.v1.ExecuteResponse
 	1,  // 9: toolsandbox.toolhost.v1.RestoreSessionRequest.create:type_name -> toolsandbox.toolhost.v1.CreateSessionRequest
 	4,  // 10: toolsandbox.toolhost.v1.RestoreSessionRequest.executions:type_name -> toolsandbox.toolhost.v1.Execution
-	30, // 11: toolsandbox.toolhost.v1.ExecuteResponse.answers:type_name -> toolsandbox.world.v1.Message
-	29, // 12: toolsandbox.toolhost.v1.ExecuteResponse.versions:type_name -> toolsandbox.world.v1.TableVersion
+	33, // 11: toolsandbox.toolhost.v1.ExecuteResponse.answers:type_name -> toolsandbox.world.v1.Message
+	32, // 12: toolsandbox.toolhost.v1.ExecuteResponse.versions:type_name -> toolsandbox.world.v1.TableVersion
 	15, // 13: toolsandbox.toolhost.v1.ExecuteResponse.service_answers:type_name -> toolsandbox.toolhost.v1.ServiceAnswer
-	31, // 14: toolsandbox.toolhost.v1.ReadTablesResponse.tables:type_name -> toolsandbox.world.v1.Table
-	31, // 15: toolsandbox.toolhost.v1.ListVersionsResponse.table:type_name -> toolsandbox.world.v1.Table
+	34, // 14: toolsandbox.toolhost.v1.ReadTablesResponse.tables:type_name -> toolsandbox.world.v1.Table
+	34, // 15: toolsandbox.toolhost.v1.ListVersionsResponse.table:type_name -> toolsandbox.world.v1.Table
 	0,  // 16: toolsandbox.toolhost.v1.Session.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
-	32, // 17: toolsandbox.toolhost.v1.Session.schema:type_name -> toolsandbox.world.v1.TableSchema
+	35, // 17: toolsandbox.toolhost.v1.Session.schema:type_name -> toolsandbox.world.v1.TableSchema
 	15, // 18: toolsandbox.toolhost.v1.ListAnswersResponse.answer:type_name -> toolsandbox.toolhost.v1.ServiceAnswer
-	33, // 19: toolsandbox.toolhost.v1.ServiceAnswer.recording:type_name -> toolsandbox.setup.v1.RecordedAnswer
+	36, // 19: toolsandbox.toolhost.v1.ServiceAnswer.recording:type_name -> toolsandbox.setup.v1.RecordedAnswer
 	12, // 20: toolsandbox.toolhost.v1.GetSessionResponse.session:type_name -> toolsandbox.toolhost.v1.Session
 	12, // 21: toolsandbox.toolhost.v1.ListSessionsResponse.sessions:type_name -> toolsandbox.toolhost.v1.Session
 	12, // 22: toolsandbox.toolhost.v1.ForkSessionResponse.session:type_name -> toolsandbox.toolhost.v1.Session
-	34, // 23: toolsandbox.toolhost.v1.ListToolsRequest.tool_modules:type_name -> toolsandbox.setup.v1.ToolModule
-	32, // 24: toolsandbox.toolhost.v1.ListToolsRequest.schema:type_name -> toolsandbox.world.v1.TableSchema
-	35, // 25: toolsandbox.toolhost.v1.ListToolsRequest.tool_servers:type_name -> toolsandbox.setup.v1.ToolServer
-	28, // 26: toolsandbox.toolhost.v1.ToolInfo.tool:type_name -> toolsandbox.world.v1.Tool
-	36, // 27: toolsandbox.toolhost.v1.ToolInfo.visible_to:type_name -> toolsandbox.world.v1.Role
+	37, // 23: toolsandbox.toolhost.v1.ListToolsRequest.tool_modules:type_name -> toolsandbox.setup.v1.ToolModule
+	35, // 24: toolsandbox.toolhost.v1.ListToolsRequest.schema:type_name -> toolsandbox.world.v1.TableSchema
+	38, // 25: toolsandbox.toolhost.v1.ListToolsRequest.tool_servers:type_name -> toolsandbox.setup.v1.ToolServer
+	31, // 26: toolsandbox.toolhost.v1.ToolInfo.tool:type_name -> toolsandbox.world.v1.Tool
+	39, // 27: toolsandbox.toolhost.v1.ToolInfo.visible_to:type_name -> toolsandbox.world.v1.Role
 	25, // 28: toolsandbox.toolhost.v1.ListToolsResponse.tools:type_name -> toolsandbox.toolhost.v1.ToolInfo
-	1,  // 29: toolsandbox.toolhost.v1.ToolHostService.CreateSession:input_type -> toolsandbox.toolhost.v1.CreateSessionRequest
-	3,  // 30: toolsandbox.toolhost.v1.ToolHostService.Execute:input_type -> toolsandbox.toolhost.v1.ExecuteRequest
-	5,  // 31: toolsandbox.toolhost.v1.ToolHostService.RestoreSession:input_type -> toolsandbox.toolhost.v1.RestoreSessionRequest
-	8,  // 32: toolsandbox.toolhost.v1.ToolHostService.ReadTables:input_type -> toolsandbox.toolhost.v1.ReadTablesRequest
-	10, // 33: toolsandbox.toolhost.v1.ToolHostService.ListVersions:input_type -> toolsandbox.toolhost.v1.ListVersionsRequest
-	13, // 34: toolsandbox.toolhost.v1.ToolHostService.ListAnswers:input_type -> toolsandbox.toolhost.v1.ListAnswersRequest
-	16, // 35: toolsandbox.toolhost.v1.ToolHostService.GetSession:input_type -> toolsandbox.toolhost.v1.GetSessionRequest
-	18, // 36: toolsandbox.toolhost.v1.ToolHostService.ListSessions:input_type -> toolsandbox.toolhost.v1.ListSessionsRequest
-	20, // 37: toolsandbox.toolhost.v1.ToolHostService.ForkSession:input_type -> toolsandbox.toolhost.v1.ForkSessionRequest
-	22, // 38: toolsandbox.toolhost.v1.ToolHostService.DeleteSession:input_type -> toolsandbox.toolhost.v1.DeleteSessionRequest
-	24, // 39: toolsandbox.toolhost.v1.ToolHostService.ListTools:input_type -> toolsandbox.toolhost.v1.ListToolsRequest
-	2,  // 40: toolsandbox.toolhost.v1.ToolHostService.CreateSession:output_type -> toolsandbox.toolhost.v1.CreateSessionResponse
-	7,  // 41: toolsandbox.toolhost.v1.ToolHostService.Execute:output_type -> toolsandbox.toolhost.v1.ExecuteResponse
-	6,  // 42: toolsandbox.toolhost.v1.ToolHostService.RestoreSession:output_type -> toolsandbox.toolhost.v1.RestoreSessionResponse
-	9,  // 43: toolsandbox.toolhost.v1.ToolHostService.ReadTables:output_type -> toolsandbox.toolhost.v1.ReadTablesResponse
-	11, // 44: toolsandbox.toolhost.v1.ToolHostService.ListVersions:output_type -> toolsandbox.toolhost.v1.ListVersionsResponse
-	14, // 45: toolsandbox.toolhost.v1.ToolHostService.ListAnswers:output_type -> toolsandbox.toolhost.v1.ListAnswersResponse
-	17, // 46: toolsandbox.toolhost.v1.ToolHostService.GetSession:output_type -> toolsandbox.toolhost.v1.GetSessionResponse
-	19, // 47: toolsandbox.toolhost.v1.ToolHostService.ListSessions:output_type -> toolsandbox.toolhost.v1.ListSessionsResponse
-	21, // 48: toolsandbox.toolhost.v1.ToolHostService.ForkSession:output_type -> toolsandbox.toolhost.v1.ForkSessionResponse
-	23, // 49: toolsandbox.toolhost.v1.ToolHostService.DeleteSession:output_type -> toolsandbox.toolhost.v1.DeleteSessionResponse
-	26, // 50: toolsandbox.toolhost.v1.ToolHostService.ListTools:output_type -> toolsandbox.toolhost.v1.ListToolsResponse
-	40, // [40:51] is the sub-list for method output_type
-	29, // [29:40] is the sub-list for method input_type
-	29, // [29:29] is the sub-list for extension type_name
-	29, // [29:29] is the sub-list for extension extendee
-	0,  // [0:29] is the sub-list for field type_name
+	30, // 29: toolsandbox.toolhost.v1.TryToolsRequest.setup:type_name -> toolsandbox.setup.v1.Setup
+	28, // 30: toolsandbox.toolhost.v1.TryToolsResponse.faults:type_name -> toolsandbox.toolhost.v1.ToolFault
+	1,  // 31: toolsandbox.toolhost.v1.ToolHostService.CreateSession:input_type -> toolsandbox.toolhost.v1.CreateSessionRequest
+	3,  // 32: toolsandbox.toolhost.v1.ToolHostService.Execute:input_type -> toolsandbox.toolhost.v1.ExecuteRequest
+	5,  // 33: toolsandbox.toolhost.v1.ToolHostService.RestoreSession:input_type -> toolsandbox.toolhost.v1.RestoreSessionRequest
+	8,  // 34: toolsandbox.toolhost.v1.ToolHostService.ReadTables:input_type -> toolsandbox.toolhost.v1.ReadTablesRequest
+	10, // 35: toolsandbox.toolhost.v1.ToolHostService.ListVersions:input_type -> toolsandbox.toolhost.v1.ListVersionsRequest
+	13, // 36: toolsandbox.toolhost.v1.ToolHostService.ListAnswers:input_type -> toolsandbox.toolhost.v1.ListAnswersRequest
+	16, // 37: toolsandbox.toolhost.v1.ToolHostService.GetSession:input_type -> toolsandbox.toolhost.v1.GetSessionRequest
+	18, // 38: toolsandbox.toolhost.v1.ToolHostService.ListSessions:input_type -> toolsandbox.toolhost.v1.ListSessionsRequest
+	20, // 39: toolsandbox.toolhost.v1.ToolHostService.ForkSession:input_type -> toolsandbox.toolhost.v1.ForkSessionRequest
+	22, // 40: toolsandbox.toolhost.v1.ToolHostService.DeleteSession:input_type -> toolsandbox.toolhost.v1.DeleteSessionRequest
+	24, // 41: toolsandbox.toolhost.v1.ToolHostService.ListTools:input_type -> toolsandbox.toolhost.v1.ListToolsRequest
+	27, // 42: toolsandbox.toolhost.v1.ToolHostService.TryTools:input_type -> toolsandbox.toolhost.v1.TryToolsRequest
+	2,  // 43: toolsandbox.toolhost.v1.ToolHostService.CreateSession:output_type -> toolsandbox.toolhost.v1.CreateSessionResponse
+	7,  // 44: toolsandbox.toolhost.v1.ToolHostService.Execute:output_type -> toolsandbox.toolhost.v1.ExecuteResponse
+	6,  // 45: toolsandbox.toolhost.v1.ToolHostService.RestoreSession:output_type -> toolsandbox.toolhost.v1.RestoreSessionResponse
+	9,  // 46: toolsandbox.toolhost.v1.ToolHostService.ReadTables:output_type -> toolsandbox.toolhost.v1.ReadTablesResponse
+	11, // 47: toolsandbox.toolhost.v1.ToolHostService.ListVersions:output_type -> toolsandbox.toolhost.v1.ListVersionsResponse
+	14, // 48: toolsandbox.toolhost.v1.ToolHostService.ListAnswers:output_type -> toolsandbox.toolhost.v1.ListAnswersResponse
+	17, // 49: toolsandbox.toolhost.v1.ToolHostService.GetSession:output_type -> toolsandbox.toolhost.v1.GetSessionResponse
+	19, // 50: toolsandbox.toolhost.v1.ToolHostService.ListSessions:output_type -> toolsandbox.toolhost.v1.ListSessionsResponse
+	21, // 51: toolsandbox.toolhost.v1.ToolHostService.ForkSession:output_type -> toolsandbox.toolhost.v1.ForkSessionResponse
+	23, // 52: toolsandbox.toolhost.v1.ToolHostService.DeleteSession:output_type -> toolsandbox.toolhost.v1.DeleteSessionResponse
+	26, // 53: toolsandbox.toolhost.v1.ToolHostService.ListTools:output_type -> toolsandbox.toolhost.v1.ListToolsResponse
+	29, // 54: toolsandbox.toolhost.v1.ToolHostService.TryTools:output_type -> toolsandbox.toolhost.v1.TryToolsResponse
+	43, // [43:55] is the sub-list for method output_type
+	31, // [31:43] is the sub-list for method input_type
+	31, // [31:31] is the sub-list for extension type_name
+	31, // [31:31] is the sub-list for extension extendee
+	0,  // [0:31] is the sub-list for field type_name
 }
 
 func init() { file_toolsandbox_toolhost_v1_toolhost_proto_init() }
@@ -2037,7 +2230,7 @@ func file_toolsandbox_toolhost_v1_toolhost_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_toolsandbox_toolhost_v1_toolhost_proto_rawDesc), len(file_toolsandbox_toolhost_v1_toolhost_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   26,
+			NumMessages:   29,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -32,6 +32,7 @@ const (
 	ToolHostService_ForkSession_FullMethodName    = "/toolsandbox.toolhost.v1.ToolHostService/ForkSession"
 	ToolHostService_DeleteSession_FullMethodName  = "/toolsandbox.toolhost.v1.ToolHostService/DeleteSession"
 	ToolHostService_ListTools_FullMethodName      = "/toolsandbox.toolhost.v1.ToolHostService/ListTools"
+	ToolHostService_TryTools_FullMethodName       = "/toolsandbox.toolhost.v1.ToolHostService/TryTools"
 )
 
 // ToolHostServiceClient is the client API for ToolHostService service.
@@ -86,6 +87,10 @@ type ToolHostServiceClient interface {
 	// ListTools lists the built-in tools, followed by those of a pack. Read-only, safe to retry.
 	// Errors: INVALID_ARGUMENT (the pack's tools or tables are invalid).
 	ListTools(ctx context.Context, in *ListToolsRequest, opts ...grpc.CallOption) (*ListToolsResponse, error)
+	// TryTools calls each Python tool of a setup with made-up arguments, in copies of its starting
+	// world that nothing else sees, and returns the tools' defects. Read-only, safe to retry. Errors:
+	// INVALID_ARGUMENT (the setup breaks a rule).
+	TryTools(ctx context.Context, in *TryToolsRequest, opts ...grpc.CallOption) (*TryToolsResponse, error)
 }
 
 type toolHostServiceClient struct {
@@ -224,6 +229,16 @@ func (c *toolHostServiceClient) ListTools(ctx context.Context, in *ListToolsRequ
 	return out, nil
 }
 
+func (c *toolHostServiceClient) TryTools(ctx context.Context, in *TryToolsRequest, opts ...grpc.CallOption) (*TryToolsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(TryToolsResponse)
+	err := c.cc.Invoke(ctx, ToolHostService_TryTools_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // ToolHostServiceServer is the server API for ToolHostService service.
 // All implementations must embed UnimplementedToolHostServiceServer
 // for forward compatibility.
@@ -276,6 +291,10 @@ type ToolHostServiceServer interface {
 	// ListTools lists the built-in tools, followed by those of a pack. Read-only, safe to retry.
 	// Errors: INVALID_ARGUMENT (the pack's tools or tables are invalid).
 	ListTools(context.Context, *ListToolsRequest) (*ListToolsResponse, error)
+	// TryTools calls each Python tool of a setup with made-up arguments, in copies of its starting
+	// world that nothing else sees, and returns the tools' defects. Read-only, safe to retry. Errors:
+	// INVALID_ARGUMENT (the setup breaks a rule).
+	TryTools(context.Context, *TryToolsRequest) (*TryToolsResponse, error)
 	mustEmbedUnimplementedToolHostServiceServer()
 }
 
@@ -318,6 +337,9 @@ func (UnimplementedToolHostServiceServer) DeleteSession(context.Context, *Delete
 }
 func (UnimplementedToolHostServiceServer) ListTools(context.Context, *ListToolsRequest) (*ListToolsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListTools not implemented")
+}
+func (UnimplementedToolHostServiceServer) TryTools(context.Context, *TryToolsRequest) (*TryToolsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method TryTools not implemented")
 }
 func (UnimplementedToolHostServiceServer) mustEmbedUnimplementedToolHostServiceServer() {}
 func (UnimplementedToolHostServiceServer) testEmbeddedByValue()                         {}
@@ -524,6 +546,24 @@ func _ToolHostService_ListTools_Handler(srv interface{}, ctx context.Context, de
 	return interceptor(ctx, in, info, handler)
 }
 
+func _ToolHostService_TryTools_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(TryToolsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ToolHostServiceServer).TryTools(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ToolHostService_TryTools_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ToolHostServiceServer).TryTools(ctx, req.(*TryToolsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // ToolHostService_ServiceDesc is the grpc.ServiceDesc for ToolHostService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -566,6 +606,10 @@ var ToolHostService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ListTools",
 			Handler:    _ToolHostService_ListTools_Handler,
+		},
+		{
+			MethodName: "TryTools",
+			Handler:    _ToolHostService_TryTools_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

@@ -412,3 +412,17 @@ func (x *ListToolsResponse) SatisfiesRules() bool {
 	}
 	return true
 }
+
+// SatisfiesRules reports whether the message certainly satisfies the rules of its proto.
+func (x *TryToolsRequest) SatisfiesRules() bool {
+	if !(x != nil && x.Setup != nil) {
+		return false
+	}
+	if x != nil && x.Setup != nil {
+		v := x.GetSetup()
+		if !(v.SatisfiesRules()) {
+			return false
+		}
+	}
+	return true
+}
