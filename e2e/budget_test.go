@@ -91,7 +91,7 @@ func TestRateLimitedServer(t *testing.T) {
 	}))
 	t.Cleanup(crowded.Close)
 	out := filepath.Join(t.TempDir(), "out")
-	toolsandbox(t, "run", "--agent", "openai:m", "--base-url", crowded.URL, "--trials", "200", "--parallel", "200", "--out", out, "turn_off_wifi")
+	toolsandbox(t, "run", "--probe=false", "--agent", "openai:m", "--base-url", crowded.URL, "--trials", "200", "--parallel", "200", "--out", out, "turn_off_wifi")
 	got := readSummary(t, out)
 	if len(got.Scenarios) != rollouts || got.infrastructure() != 0 {
 		t.Errorf("rollouts: got %d, %d of them without a score, want %d with one", len(got.Scenarios), got.infrastructure(), rollouts)
@@ -120,7 +120,7 @@ func TestSpendLimit(t *testing.T) {
 			t.Cleanup(dear.Close)
 			out := filepath.Join(t.TempDir(), "out")
 			args := append([]string{
-				"run", "--agent", "openai:m", "--base-url", dear.URL, "--trials", "12", "--parallel", "4", "--out", out, "turn_off_wifi",
+				"run", "--probe=false", "--agent", "openai:m", "--base-url", dear.URL, "--trials", "12", "--parallel", "4", "--out", out, "turn_off_wifi",
 			}, place...)
 			code, output := attempt(t, append(args, "--spend-tokens", "20000")...)
 			first, requests := readSummary(t, out), server.asked.Load()

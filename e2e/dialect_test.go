@@ -56,7 +56,7 @@ func TestDialects(t *testing.T) {
 		{"Cohere_Command_R", "Action: ```json\n[{\"tool_name\": \"set_wifi_status\", \"parameters\": {\"on\": false}}]```", "def set_wifi_status(on: boolean)", "<results>"},
 	} {
 		server := startModel(t, c)
-		printed := toolsandbox(t, "run", "--agent", c.player, "--base-url", server.URL+"/v1", "--out", filepath.Join(t.TempDir(), "out"), "turn_off_wifi")
+		printed := toolsandbox(t, "run", "--probe=false", "--agent", c.player, "--base-url", server.URL+"/v1", "--out", filepath.Join(t.TempDir(), "out"), "turn_off_wifi")
 		if !strings.Contains(strings.ReplaceAll(printed, " ", ""), "2/2") {
 			t.Errorf("%s: got\n%s\nwant both milestones of turn_off_wifi reached", c.player, printed)
 		}
@@ -76,7 +76,7 @@ func TestTemplates(t *testing.T) {
 	write("My own prompt.{{range .Turns}}\n{{.Kind}}: {{.Text}}{{end}}")
 	c := dialectCase{player: "hermes", call: `<tool_call>{"name": "set_wifi_status", "arguments": {"on": false}}</tool_call>`, begin: "My own prompt.\n", second: "\nresult: None"}
 	server := startModel(t, c)
-	arguments := []string{"run", "--agent", c.player, "--base-url", server.URL + "/v1", "--agentgw-template-dir", dir, "turn_off_wifi", "--out"}
+	arguments := []string{"run", "--probe=false", "--agent", c.player, "--base-url", server.URL + "/v1", "--agentgw-template-dir", dir, "turn_off_wifi", "--out"}
 	toolsandbox(t, append(arguments, filepath.Join(t.TempDir(), "out"))...)
 	write("My own prompt.\n{{range .Turns}}{{.Speaker}}{{end}}")
 	out := filepath.Join(t.TempDir(), "out")

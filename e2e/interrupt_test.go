@@ -55,10 +55,14 @@ func checkResumed(t *testing.T, baseline, broken string, first *results.Run) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(got.Resumptions) != 1 || !got.Started.Equal(first.Started) || got.Resumptions[0].Started.Before(got.Started) || got.Resumptions[0].Flags["parallel"] != "3" {
+	if len(got.Resumptions) != 1 || !got.Started.Equal(first.Started) || len(got.Sessions) != 2 || got.Resumptions[0].Flags["parallel"] != "3" {
 		t.Errorf("got the start %s and %+v, want the first start, %s, and one resumption", got.Started, got.Resumptions, first.Started)
 	}
+	if s := got.Sessions; s[0].Ended == nil || s[0].Ended.Before(s[0].Started) || s[1].Started.Before(*s[0].Ended) || got.Seconds != s[0].Seconds+s[1].Seconds {
+		t.Errorf("got %g s and %+v, want two sessions and their sum", got.Seconds, s)
+	}
 	got.Started, got.Ended, got.Resumptions, got.Flags["out"] = want.Started, want.Ended, want.Resumptions, want.Flags["out"]
+	got.Sessions, got.Seconds = want.Sessions, want.Seconds
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("run.json (-calm +resumed):\n%s", diff)
 	}

@@ -250,7 +250,7 @@ func TestPaidOnce(t *testing.T) {
 	client := orchestratorv1.NewOrchestratorServiceClient(dial(t, services.Address(cluster.Orchestrator)))
 	out := filepath.Join(t.TempDir(), "out")
 	cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "toolsandbox"), append([]string{
-		"run", "--agent", "openai:m", "--user", "openai:n", "--base-url", server.URL, "--trials", strconv.Itoa(trials), "--parallel", "16",
+		"run", "--probe=false", "--agent", "openai:m", "--user", "openai:n", "--base-url", server.URL, "--trials", strconv.Itoa(trials), "--parallel", "16",
 		"--sweep-id", "paid", "--out", out, "turn_off_wifi", "is_cellular_on",
 	}, services.ClientArgs()...)...)
 	if err := cmd.Start(); err != nil {

@@ -87,6 +87,24 @@ func TestRemotePlayerCheck(t *testing.T) {
 	serving.Wait()
 }
 
+// TestRemoteProbe probes a model through remote services, before a run and alone. The remote
+// gateway reaches the server. No message of the run is one of the probe.
+func TestRemoteProbe(t *testing.T) {
+	t.Setenv("OPENAI_API_KEY", serviceKey)
+	services, server, out := start(t), startChatServer(t), filepath.Join(t.TempDir(), "out")
+	model := append([]string{"--agent", "openai:m", "--base-url", server.URL + "/v1"}, services.ClientArgs()...)
+	const want = "probe of --agent openai:m: 4 requests"
+	if code, output := attempt(t, append([]string{"run", "--out", out, "turn_off_wifi"}, model...)...); code != 0 || !strings.Contains(output, want) {
+		t.Errorf("run: got code %d and\n%s\nwant 0 and %q", code, output, want)
+	}
+	if asked, lines := int(server.asked.Load()), exchanges(t, out); asked != lines+4 {
+		t.Errorf("requests: got %d and %d exchanges, want four more", asked, lines)
+	}
+	if printed := toolsandbox(t, append([]string{"probe"}, model...)...); !strings.HasPrefix(printed, want) {
+		t.Errorf("probe: got\n%s\nwant %q", printed, want)
+	}
+}
+
 // TestAttachedAwaited runs an agent that attaches itself after the run has reported the wait.
 func TestAttachedAwaited(t *testing.T) {
 	t.Parallel()

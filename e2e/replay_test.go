@@ -76,6 +76,10 @@ func (c *chatServer) waitDisconnected(t *testing.T) {
 
 func (c *chatServer) serve(t *testing.T, w http.ResponseWriter, r *http.Request) {
 	t.Helper()
+	if r.Method == http.MethodGet { // the probe asks what the server says about itself
+		http.NotFound(w, r)
+		return
+	}
 	var request struct {
 		Messages []struct{ Role string }
 		Tools    []struct{ Function struct{ Name string } }
@@ -125,7 +129,7 @@ func TestReplayModels(t *testing.T) {
 			server := startChatServer(t)
 			out := filepath.Join(t.TempDir(), "out")
 			toolsandbox(t, append([]string{
-				"run", "--agent", "openai:m", "--user", "openai:n", "--base-url", server.URL + "/v1", "--trials", "2", "--out", out,
+				"run", "--probe=false", "--agent", "openai:m", "--user", "openai:n", "--base-url", server.URL + "/v1", "--trials", "2", "--out", out,
 				"turn_off_wifi", "is_cellular_on",
 			}, place...)...)
 			server.Close()
@@ -271,7 +275,7 @@ func TestReplayMissing(t *testing.T) {
 	t.Parallel()
 	server := startChatServer(t)
 	out := filepath.Join(t.TempDir(), "out")
-	toolsandbox(t, "run", "--agent", "openai:m", "--base-url", server.URL, "--out", out, "turn_off_wifi")
+	toolsandbox(t, "run", "--probe=false", "--agent", "openai:m", "--base-url", server.URL, "--out", out, "turn_off_wifi")
 	requests := server.asked.Load()
 	file := filepath.Join(out, ".toolsandbox", "recording", "0")
 	before := fileDigest(t, file)
@@ -350,7 +354,7 @@ func TestReplayOfChangedRecording(t *testing.T) {
 	t.Parallel()
 	server := startChatServer(t)
 	out := filepath.Join(t.TempDir(), "out")
-	toolsandbox(t, "run", "--agent", "openai:m", "--base-url", server.URL, "--out", out, "turn_off_wifi")
+	toolsandbox(t, "run", "--probe=false", "--agent", "openai:m", "--base-url", server.URL, "--out", out, "turn_off_wifi")
 	for _, change := range []struct{ file, old, new, want string }{
 		{".toolsandbox/recording/0", "Words", "Sword", "recording/0 is damaged: its SHA-256 is "},
 		{".toolsandbox/recording/specification", "wifi", "wify", "recording/specification is damaged: its SHA-256 is "},
@@ -371,7 +375,7 @@ func TestRecordingStays(t *testing.T) {
 	t.Parallel()
 	server := startChatServer(t)
 	out, calm := filepath.Join(t.TempDir(), "out"), filepath.Join(t.TempDir(), "calm")
-	flags := []string{"run", "--agent", "openai:m", "--base-url", server.URL, "--out", out, "turn_off_wifi"}
+	flags := []string{"run", "--probe=false", "--agent", "openai:m", "--base-url", server.URL, "--out", out, "turn_off_wifi"}
 	toolsandbox(t, flags...)
 	if err := os.CopyFS(calm, os.DirFS(out)); err != nil {
 		t.Fatal(err)

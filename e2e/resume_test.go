@@ -131,7 +131,7 @@ func TestLongResumeFailed(t *testing.T) {
 	services := start(t)
 	server := startUnreliableModel(t)
 	flags := []string{
-		"run", "--agent", "openai:m", "--user", "openai:n", "--base-url", server.URL + "/v1", "--trials", "3", "--parallel", "1",
+		"run", "--probe=false", "--agent", "openai:m", "--user", "openai:n", "--base-url", server.URL + "/v1", "--trials", "3", "--parallel", "1",
 		"turn_off_wifi", "is_cellular_on",
 	}
 	baseline := filepath.Join(t.TempDir(), "calm")
@@ -240,7 +240,7 @@ func TestResumeCancelled(t *testing.T) {
 	t.Parallel()
 	services := start(t)
 	server := startUnreliableModel(t)
-	flags := []string{"run", "--agent", "openai:m", "--base-url", server.URL + "/v1", "--trials", "4", "--parallel", "2", "turn_off_wifi", "--out"}
+	flags := []string{"run", "--probe=false", "--agent", "openai:m", "--base-url", server.URL + "/v1", "--trials", "4", "--parallel", "2", "turn_off_wifi", "--out"}
 	baseline, out := filepath.Join(t.TempDir(), "calm"), filepath.Join(t.TempDir(), "out")
 	toolsandbox(t, append(flags, baseline)...)
 	args := append(append(flags, out, "--sweep-id", "night"), services.ClientArgs()...)

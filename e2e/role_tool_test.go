@@ -45,7 +45,7 @@ func TestToolOfAnotherRole(t *testing.T) {
 	play := func(t *testing.T, args ...string) (out string) {
 		t.Helper()
 		out = filepath.Join(t.TempDir(), "out")
-		toolsandbox(t, append([]string{"run", "--pack", pack, "--out", out}, append(args, "wifi_off")...)...)
+		toolsandbox(t, append([]string{"run", "--probe=false", "--pack", pack, "--out", out}, append(args, "wifi_off")...)...)
 		return out
 	}
 	end := userTurn{tool: "end_conversation", arguments: "{}"}

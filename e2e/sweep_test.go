@@ -58,7 +58,7 @@ func TestLongInterruptedRemoteRunIsCancelled(t *testing.T) {
 	}
 	out := filepath.Join(t.TempDir(), "out")
 	flags := []string{
-		"run", "--agent", "openai:m", "--user", "openai:n", "--base-url", server.URL + "/v1", "--trials", "15", "--parallel", "16",
+		"run", "--probe=false", "--agent", "openai:m", "--user", "openai:n", "--base-url", server.URL + "/v1", "--trials", "15", "--parallel", "16",
 		"--sweep-id", "night", "--out", out, "turn_off_wifi", "is_cellular_on",
 	}
 	run := startRemote(t, services, flags...)

@@ -67,7 +67,7 @@ func playMateo(t *testing.T, m userModel, turns []userTurn, agent string) (reque
 	t.Helper()
 	address, asked := m.start(t, turns)
 	out = filepath.Join(t.TempDir(), "out")
-	printed := toolsandbox(t, "run", "--agent", agent, "--user", m.player, "--user-base-url", address, "--out", out, "which_mateo_confirmation")
+	printed := toolsandbox(t, "run", "--probe=false", "--agent", agent, "--user", m.player, "--user-base-url", address, "--out", out, "which_mateo_confirmation")
 	if !strings.Contains(strings.ReplaceAll(printed, " ", ""), "which_mateo_confirmation1.000") {
 		t.Errorf("got\n%s\nwant a score of 1", printed)
 	}

@@ -62,7 +62,7 @@ func TestModelUserInvalidOutput(t *testing.T) {
 			}))
 			t.Cleanup(server.Close)
 			out := filepath.Join(t.TempDir(), "out")
-			toolsandbox(t, "run", "--agent", "unhelpful", "--user", m.player, "--user-base-url", server.URL, "--out", out, "which_mateo")
+			toolsandbox(t, "run", "--probe=false", "--agent", "unhelpful", "--user", m.player, "--user-base-url", server.URL, "--out", out, "which_mateo")
 			if got := entry(t, out); got.Failed() || requests != len(texts)+2 {
 				t.Errorf("%q: got %+v after %d requests, want a rollout without a failure after %d", texts, got, requests, len(texts)+2)
 			}
@@ -81,7 +81,7 @@ func TestModelUserNeverValid(t *testing.T) {
 			}))
 			t.Cleanup(server.Close)
 			out := filepath.Join(t.TempDir(), "out")
-			args := []string{"run", "--agent", "unhelpful", "--user", player, "--user-base-url", server.URL, "--out", out, "which_mateo"}
+			args := []string{"run", "--probe=false", "--agent", "unhelpful", "--user", player, "--user-base-url", server.URL, "--out", out, "which_mateo"}
 			printed, err := exec.CommandContext(t.Context(), filepath.Join(bin, "toolsandbox"), args...).Output()
 			limit := err == nil && strings.Contains(string(printed), "message limit")
 			failed := err != nil && strings.Contains(string(printed), "not scored: the simulated user: 5 turns in a row could not be used")
@@ -100,7 +100,7 @@ func TestModelUserFails(t *testing.T) {
 	m := callingUsers()[0]
 	address, requests := m.start(t, turns)
 	out := filepath.Join(t.TempDir(), "out")
-	args := []string{"run", "--agent", "unhelpful", "--user", m.player, "--user-base-url", address, "--out", out, "which_mateo"}
+	args := []string{"run", "--probe=false", "--agent", "unhelpful", "--user", m.player, "--user-base-url", address, "--out", out, "which_mateo"}
 	wantFailure(t, "not scored: the simulated user: 5 turns in a row could not be used", args...)
 	if got := entry(t, out); got.Scored() || len(requests()) != 5 {
 		t.Errorf("got %+v after %d requests, want no score after 5", got, len(requests()))

@@ -160,7 +160,7 @@ func TestModelUserWithTools(t *testing.T) {
 			t.Parallel()
 			address, requests := m.start(t, turns)
 			out := filepath.Join(t.TempDir(), "out")
-			printed := toolsandbox(t, "run", "--agent", "oracle", "--user", m.player, "--user-base-url", address, "--out", out, "lease_in_my_own_words")
+			printed := toolsandbox(t, "run", "--probe=false", "--agent", "oracle", "--user", m.player, "--user-base-url", address, "--out", out, "lease_in_my_own_words")
 			if !strings.Contains(strings.ReplaceAll(printed, " ", ""), "lease_in_my_own_words1.000") {
 				t.Errorf("got\n%s\nwant a score of 1", printed)
 			}
@@ -204,7 +204,7 @@ func TestModelUserEnds(t *testing.T) {
 			t.Parallel()
 			address, requests := m.start(t, turns)
 			out := filepath.Join(t.TempDir(), "out")
-			printed := toolsandbox(t, "run", "--agent", "oracle", "--user", m.player, "--user-base-url", address, "--out", out, "which_mateo")
+			printed := toolsandbox(t, "run", "--probe=false", "--agent", "oracle", "--user", m.player, "--user-base-url", address, "--out", out, "which_mateo")
 			if !strings.Contains(strings.ReplaceAll(printed, " ", ""), "which_mateo1.000") {
 				t.Errorf("got\n%s\nwant a score of 1", printed)
 			}

@@ -12,12 +12,12 @@ import (
 	"github.com/toolsandbox/toolsandbox/sdk/go/agent"
 )
 
-// TestServicesMissing runs a sweep without services. It soon reports the missing service, its
-// address and the remaining time.
+// TestServicesMissing runs a sweep without services and waits for them. It soon reports the missing
+// service, its address and the remaining time.
 func TestServicesMissing(t *testing.T) {
 	t.Parallel()
 	evaluator := porttest.Address(t)
-	p := startTerminal(t, "run", "--agent", "oracle", "--remote", "--evaluator-addr", evaluator, "--orchestrator-addr", porttest.Address(t),
+	p := startTerminal(t, "run", "--agent", "oracle", "--remote", "--remote-wait", "10m", "--evaluator-addr", evaluator, "--orchestrator-addr", porttest.Address(t),
 		"--out", filepath.Join(t.TempDir(), "out"), "turn_off_wifi")
 	p.readUntil(t, `msg="waiting for service" peer=evaluator address=`+evaluator+` reason="no connection; giving up in `)
 	if err := p.cmd.Process.Signal(os.Interrupt); err != nil {

@@ -104,6 +104,8 @@ type (
 	Recordings struct{ *store }
 	// Relay carries requests from one process to another. They are not stored.
 	Relay struct{ *store }
+	// Loads are what processes do for a sweep at the moment. They are not stored.
+	Loads struct{ *store }
 )
 
 // These are the stores that each service may use.
@@ -120,6 +122,7 @@ type (
 		Setups
 		ToolSets
 		Recordings
+		Loads
 	}
 	// ToolHost has the stores of a session's data.
 	ToolHost struct {
@@ -132,6 +135,7 @@ type (
 		ToolSets
 		Recordings
 		Relay
+		Loads
 	}
 	// Evaluator has the stores of scoring. It alone has Evaluations.
 	Evaluator struct {
@@ -158,17 +162,18 @@ type Bus struct {
 	Evaluations
 	Recordings
 	Relay
+	Loads
 }
 
 func newBus(s *store, evaluations *lru.Cache[string, *evaluationv1.Evaluation]) *Bus {
 	return &Bus{
-		Sweeps{s}, Controls{ControlUpdates{s}}, Jobs{s}, Logs{s}, Snapshots{s}, Results{s}, ScoreRequests{s}, Setups{s}, ToolSets{s}, Evaluations{s, evaluations}, Recordings{s}, Relay{s},
+		Sweeps{s}, Controls{ControlUpdates{s}}, Jobs{s}, Logs{s}, Snapshots{s}, Results{s}, ScoreRequests{s}, Setups{s}, ToolSets{s}, Evaluations{s, evaluations}, Recordings{s}, Relay{s}, Loads{s},
 	}
 }
 
 // Orchestrator returns the stores of the orchestrator.
 func (b *Bus) Orchestrator() Orchestrator {
-	return Orchestrator{b.Sweeps, b.Controls, b.Jobs, b.Logs, b.Snapshots, b.Results, b.ScoreRequests, b.Setups, b.ToolSets, b.Recordings}
+	return Orchestrator{b.Sweeps, b.Controls, b.Jobs, b.Logs, b.Snapshots, b.Results, b.ScoreRequests, b.Setups, b.ToolSets, b.Recordings, b.Loads}
 }
 
 // ToolHost returns the stores of the tool host.
@@ -176,7 +181,7 @@ func (b *Bus) ToolHost() ToolHost { return ToolHost{b.Setups, b.Snapshots} }
 
 // AgentGateway returns the stores of the agent gateway.
 func (b *Bus) AgentGateway() AgentGateway {
-	return AgentGateway{b.ControlUpdates, b.ToolSets, b.Recordings, b.Relay}
+	return AgentGateway{b.ControlUpdates, b.ToolSets, b.Recordings, b.Relay, b.Loads}
 }
 
 // Evaluator returns the stores of the evaluator.

@@ -62,9 +62,9 @@ type Log struct {
 	Entries []*busv1.LogEntry
 	// End is the position of the next Append.
 	End Position
-	// Updated is the time when the last entry was stored, for display only. Nothing reproducible may
-	// depend on it.
-	Updated time.Time
+	// Times are the times when the entries were stored, for display only. Nothing reproducible may
+	// depend on them.
+	Times []time.Time
 }
 
 // ReadLog returns a rollout's log, without entries if there is none. The error is ErrDamaged if an
@@ -86,7 +86,7 @@ func (b Logs) ReadLog(ctx context.Context, rolloutID string) (*Log, error) {
 			err = fmt.Errorf("%w: log of rollout %s, stream %s, sequence %d: %w", ErrDamaged, rolloutID, stream, msg.Sequence, err)
 			break
 		}
-		log.Entries = append(log.Entries, entry)
+		log.Entries, log.Times = append(log.Entries, entry), append(log.Times, msg.Time)
 		if entry.GetStart() != nil {
 			break
 		}
@@ -105,6 +105,7 @@ func (b Logs) ReadLog(ctx context.Context, rolloutID string) (*Log, error) {
 		return nil, fmt.Errorf("read log of %s: %w", rolloutID, err)
 	}
 	slices.Reverse(log.Entries)
+	slices.Reverse(log.Times)
 	return log, err
 }
 
@@ -121,7 +122,7 @@ func (b Logs) previousEntry(log *Log, msg *jetstream.RawStreamMsg, rolloutID, su
 		return nil, fmt.Errorf("it opens the log of rollout %q", start.GetRollout().GetId())
 	}
 	if len(log.Entries) == 0 {
-		log.End, log.Updated = positionOf(entry, msg.Sequence), msg.Time
+		log.End = positionOf(entry, msg.Sequence)
 		return entry, nil
 	}
 	return entry, Follows(log.Entries[len(log.Entries)-1], positionOf(entry, msg.Sequence))

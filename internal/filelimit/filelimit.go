@@ -5,15 +5,23 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"syscall"
 )
 
 // ErrLimit means that the limit of open files is too low.
-var ErrLimit = errors.New("too few open files are allowed")
+var ErrLimit = errors.New("out of file descriptors")
 
-// Reserve is the number of descriptors that a process needs besides the sockets that its caller
-// counts: streams, stores, result files, connections between services.
-const Reserve = 512
+const (
+	// Reserve is the number of descriptors that a process needs besides the sockets that its caller
+	// counts: streams, stores, result files, connections between services.
+	Reserve = 512
+	// minimum is the number of descriptors below which no command starts. A run in one process opens
+	// about 30, and with fewer its streams fail without a reason.
+	minimum = 64
+	// advised is the limit that messages name.
+	advised = 4096
+)
 
 // Limit returns the limit of open files and sockets. The Go runtime has already raised it to the
 // hard limit.
@@ -25,19 +33,35 @@ func Limit() int {
 	return int(limit.Cur)
 }
 
-// Check returns ErrLimit if sockets and Reserve exceed the limit. The error names all numbers.
-func Check(sockets int) error {
-	if limit := Limit(); sockets > limit-Reserve {
-		return fmt.Errorf("%w: %d sockets and %d other files are needed, the limit is %d (ulimit -n)", ErrLimit, sockets, Reserve, limit)
+// CheckMinimum returns ErrLimit if no command can work within the limit.
+func CheckMinimum() error {
+	if limit := Limit(); limit < minimum {
+		return fmt.Errorf("%w (limit %d): raise it with ulimit -n %d, at least %d are needed", ErrLimit, limit, advised, minimum)
 	}
 	return nil
 }
 
-// WithLimit adds the limit to an error that results from it. It returns any other error unchanged,
-// with exhausted false.
+// Check returns ErrLimit if sockets and Reserve exceed the limit. The error names all numbers.
+func Check(sockets int) error {
+	if limit := Limit(); sockets > limit-Reserve {
+		return fmt.Errorf("%w (limit %d): raise it with ulimit -n %d, because %d sockets and %d other files are needed", ErrLimit, limit, max(advised, sockets+Reserve), sockets, Reserve)
+	}
+	return nil
+}
+
+// WithLimit adds the limit to an error that results from it, of this process or in the text of
+// another service's status. It returns any other error unchanged, with exhausted false.
 func WithLimit(err error) (explained error, exhausted bool) { //nolint:revive // the error is what is asked for
-	if !errors.Is(err, syscall.EMFILE) && !errors.Is(err, syscall.ENFILE) {
+	if err == nil || errors.Is(err, ErrLimit) {
+		return err, err != nil
+	}
+	if !errors.Is(err, syscall.EMFILE) && !errors.Is(err, syscall.ENFILE) && !isShortage(err.Error()) {
 		return err, false
 	}
-	return fmt.Errorf("%w, the limit is %d (ulimit -n): raise it, or lower --parallel: %w", ErrLimit, Limit(), err), true
+	return fmt.Errorf("%w (limit %d): raise it with ulimit -n %d, or lower --parallel: %w", ErrLimit, Limit(), max(advised, 2*Limit()), err), true
+}
+
+// isShortage recognises the texts of the two errors, which statuses and logs carry.
+func isShortage(text string) bool {
+	return strings.Contains(text, syscall.EMFILE.Error()) || strings.Contains(text, syscall.ENFILE.Error())
 }

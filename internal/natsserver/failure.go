@@ -2,12 +2,15 @@ package natsserver
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/toolsandbox/toolsandbox/internal/filelimit"
 )
 
 // ends are parts of the server's log lines after which a stream takes no messages until the server
@@ -56,6 +59,9 @@ func (s *Server) Run(ctx context.Context) error {
 	case <-ctx.Done():
 		return nil
 	case <-s.failure.reached:
+		if shortage, exhausted := filelimit.WithLimit(errors.New(s.failure.line)); exhausted {
+			return fmt.Errorf("NATS cannot write to %s: %w", s.dir, shortage)
+		}
 		return fmt.Errorf("NATS cannot write to %s: %s: make room on its disk and start again", s.dir, s.failure.line)
 	}
 }

@@ -44,8 +44,8 @@ func Start(cfg Config) (*Server, error) {
 	if err := ensureWritable(cfg.Dir); err != nil {
 		return nil, err
 	}
-	if err := removeIndexes(cfg.Dir); err != nil {
-		return nil, err
+	if err := errors.Join(removeIndexes(cfg.Dir), removeFutureDeliveries(cfg.Dir, time.Now())); err != nil {
+		return nil, fmt.Errorf("start NATS in %s: %w", cfg.Dir, err)
 	}
 	options := &server.Options{
 		ServerName: "toolsandbox",
@@ -114,10 +114,24 @@ func removeIndexes(dir string) error {
 	for _, index := range indexes {
 		err = errors.Join(err, os.Remove(filepath.Join(dir, index)))
 	}
-	if err != nil {
-		return fmt.Errorf("start NATS in %s: %w", dir, err)
+	return err
+}
+
+// removeFutureDeliveries removes the state of consumers that was written at a time that is yet to
+// come, because the clock has gone back since. The server delivers their messages again. With that
+// state it waits for the acknowledgements until that time.
+func removeFutureDeliveries(dir string, now time.Time) error {
+	states, err := fs.Glob(os.DirFS(dir), "jetstream/*/streams/*/obs/*/o.dat")
+	for _, state := range states {
+		path := filepath.Join(dir, state)
+		info, statErr := os.Stat(path)
+		if statErr != nil {
+			err = errors.Join(err, statErr)
+		} else if info.ModTime().After(now) {
+			err = errors.Join(err, os.Remove(path))
+		}
 	}
-	return nil
+	return err
 }
 
 // ensureWritable creates a directory and checks that files can be created in it.

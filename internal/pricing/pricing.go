@@ -5,13 +5,8 @@ package pricing
 import (
 	_ "embed" // for the table that is built in
 	"fmt"
-	"maps"
 	"math"
-	"slices"
 	"strings"
-
-	"github.com/goccy/go-yaml"
-	"github.com/goccy/go-yaml/ast"
 
 	"github.com/toolsandbox/toolsandbox/internal/bom"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
@@ -42,8 +37,8 @@ type Table struct {
 	models map[string]map[string]Price
 }
 
-// Load reads the table in a file, or the built-in one if path is empty. The error names the file
-// and what was expected.
+// Load reads the table in a file, or the built-in one if path is empty. The error is one line: the
+// file, the line, the field and what was expected.
 func Load(path string) (*Table, error) {
 	if path == "" {
 		return decode("built-in prices", builtin)
@@ -53,72 +48,6 @@ func Load(path string) (*Table, error) {
 		return nil, fmt.Errorf("read prices: %w", err)
 	}
 	return decode(path, raw)
-}
-
-func decode(name string, raw []byte) (*Table, error) {
-	var read struct {
-		// Source and Date are for readers of the file: where the prices are from, and when they applied.
-		Source string                      `yaml:"source"`
-		Date   string                      `yaml:"date"`
-		Models map[string]map[string]entry `yaml:"models"`
-	}
-	if err := yaml.UnmarshalWithOptions(raw, &read, yaml.Strict()); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	if read.Source == "" || read.Date == "" {
-		return nil, fmt.Errorf("%s: source or date missing, expected both: prices change", name)
-	}
-	models := make(map[string]map[string]Price, len(read.Models))
-	for _, provider := range slices.Sorted(maps.Keys(read.Models)) {
-		models[provider] = make(map[string]Price, len(read.Models[provider]))
-		for _, model := range slices.Sorted(maps.Keys(read.Models[provider])) {
-			entry := read.Models[provider][model]
-			if err := entry.check(); err != nil {
-				return nil, fmt.Errorf("%s:%d: models.%s.%s.%w", name, entry.line, provider, model, err)
-			}
-			models[provider][model] = Price{Input: *entry.input, Cached: entry.cached, Output: *entry.output}
-		}
-	}
-	return &Table{models: models}, nil
-}
-
-// entry is a price in a table file.
-type entry struct {
-	line                  int
-	input, cached, output *float64 // nil if missing
-}
-
-// UnmarshalYAML implements yaml.NodeUnmarshaler, which provides the line.
-func (e *entry) UnmarshalYAML(node ast.Node) error {
-	var read struct {
-		Input  *float64 `yaml:"input"`
-		Cached *float64 `yaml:"cached"`
-		Output *float64 `yaml:"output"`
-	}
-	if err := yaml.NodeToValue(node, &read, yaml.Strict()); err != nil {
-		return err
-	}
-	*e = entry{input: read.Input, cached: read.Cached, output: read.Output}
-	if token := node.GetToken(); token != nil && token.Position != nil {
-		e.line = token.Position.Line
-	}
-	return nil
-}
-
-// check returns an error for the first invalid amount. Only cached may be missing.
-func (e *entry) check() error {
-	for _, field := range []struct {
-		name   string
-		amount *float64
-	}{{"input", e.input}, {"cached", e.cached}, {"output", e.output}} {
-		switch {
-		case field.amount == nil && field.name != "cached":
-			return fmt.Errorf("%s: missing, expected dollars per million tokens, 0 if they cost nothing", field.name)
-		case field.amount != nil && !(*field.amount >= 0 && *field.amount <= maxPrice):
-			return fmt.Errorf("%s: %v given, expected dollars per million tokens from 0 to %v", field.name, *field.amount, float64(maxPrice))
-		}
-	}
-	return nil
 }
 
 // Lookup returns the price of a provider's model, false if it is unknown. provider is the word in

@@ -43,17 +43,27 @@ func TestLoad(t *testing.T) {
 	const header = "source: s\ndate: 2025-01-01\n"
 	tests := []struct{ text, want string }{
 		{header + "models: {openai: {'*': {input: 1, output: 2}, free: {input: 0, output: 0}}}", ""},
-		{header + "models: {openai: {m: {input: 1, inptu: 2}}}", `unknown field "inptu"`},
+		{header + "models: {openai: {m: {input: 1, inptu: 2}}}", `:3: models.openai.m: "inptu" given, expected input and output in dollars per million tokens, e.g. {input: 2.5, output: 10}`},
 		{header + "models:\n  openai:\n    m: {input: -1, output: 1}", ":5: models.openai.m.input: -1 given, expected dollars per million tokens from 0"},
-		{header + "models: {openai: {m: {input: 1, output: .nan}}}", ":3: models.openai.m.output: NaN given"},
-		{header + "models: {openai: {m: {input: 1, output: 1, cached: 1e7}}}", ":3: models.openai.m.cached: 1e+07 given"},
-		{header + "models:\n  a:\n    m:\n      output: 1\n  b:\n    n: {}", ":6: models.a.m.input: missing, expected dollars per million tokens"},
+		{header + "models: {openai: {m: {input: 1, output: .nan}}}", ":3: models.openai.m.output: .nan given"},
+		{header + "models: {openai: {m: {input: 1, output: 1, cached: 1e7}}}", ":3: models.openai.m.cached: 1e7 given"},
+		{header + "models:\n  a:\n    m:\n      output: 1\n  b:\n    n: {}", ":5: models.a.m.input: missing, expected dollars per million tokens"},
 		{header + "models:\n  a:\n    m: {input: 0, cached: 1}", ":5: models.a.m.output: missing"},
-		{header + "models:\n  a:\n    m:\n    n: {input: 1, output: 2}", "models.a.m.input: missing"},
-		{header + "models: {a: {m: {input: cheap, output: 2}}}", "cheap"},
-		{header + "models: {a: {m: 3}}", "prices.yaml"},
-		{"models: {}", "source or date missing"},
-		{"- x", "prices.yaml"},
+		{header + "models:\n  a:\n    m:\n    n: {input: 1, output: 2}", ":5: models.a.m: missing, expected input and output in dollars"},
+		{header + "models: {a: {m: {input: cheap, output: 2}}}", ":3: models.a.m.input: cheap given, expected dollars per million tokens from 0 to 1e+06"},
+		{header + "models: {a: {m: {input: [1], output: 2}}}", ":3: models.a.m.input: a list given, expected dollars"},
+		{header + "models: {a: {m: 3}}", ":3: models.a.m: a text given, expected input and output in dollars"},
+		{header + "models:\n  gpt-4o: {input: 1, output: 2}", ":4: models.gpt-4o.input: a text given, expected input and output"},
+		{header + "models: [a]", ":3: models: a list given, expected providers, each with its models"},
+		{header + "models: {a: {m: {input: 1, output: 2}, m: {input: 1, output: 2}}}", `:3: not readable as YAML: mapping key "m" already defined`},
+		{header, ":1: models: missing, expected providers"},
+		{"models: {}", ":1: source: missing, expected a text"},
+		{"source: s\ndate: [1]\nmodels: {}", ":2: date: a list given, expected a text"},
+		{"- x", ":1: a list given, expected source, date and models"},
+		{"", ":1: missing, expected source, date and models"},
+		{"models: [", ":1: not readable as YAML: "},
+		{`{"gpt-4o": {"input_cost_per_token": 0.0000025}}`, `:1: "gpt-4o" given, expected source, date and models`},
+		{"model,input,output\ngpt-4o,1,2\n", ":1: a text given, expected source, date and models"},
 	}
 	for _, test := range tests {
 		if err := os.WriteFile(path, []byte(test.text), 0o600); err != nil {
@@ -66,7 +76,7 @@ func TestLoad(t *testing.T) {
 			}
 			continue
 		}
-		if err == nil || !strings.Contains(err.Error(), test.want) || !strings.HasPrefix(err.Error(), path) {
+		if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "\n") || !strings.HasPrefix(err.Error(), path) {
 			t.Errorf("%q: got %v, want %q after the file's name", test.text, err, test.want)
 		}
 	}

@@ -2,10 +2,12 @@ package process
 
 import (
 	"context"
+	"fmt"
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
@@ -37,6 +39,9 @@ const (
 	// loadLimit is the soft memory limit while scenarios are loaded, in bytes. The collector takes up
 	// to half of the processors for a live heap that comes near it.
 	loadLimit = 448 << 20
+	// minAddressSpace is the smallest limit of the address space, in bytes. The Go runtime reserves
+	// far more than it uses, and ends the process without a message of ours if it cannot.
+	minAddressSpace = 3 << 30
 )
 
 // heapMetrics are the runtime's metrics for the live heap at the last collection, the scannable
@@ -52,6 +57,9 @@ var heapMetrics = [...]string{
 // set, it adapts GOGC to the live heap and collects garbage while the process is idle. The caller
 // calls stop, which waits until that has ended.
 func LimitHeap(env func(string) (string, bool)) (stop func(), err error) {
+	if err := checkAddressSpace(); err != nil {
+		return nil, err
+	}
 	if _, err := memlimit.Set(memlimit.WithProvider(memlimit.ApplyFallback(memlimit.FromCgroup, memlimit.FromSystem))); err != nil {
 		return nil, UsageErrorf("soft memory limit: %w: expected a part of the memory in AUTOMEMLIMIT, as 0.9, or a size in GOMEMLIMIT", err)
 	}
@@ -122,4 +130,14 @@ func (c *gcPacer) adapt(next int) {
 func growth(live, scan, stacks uint64) int {
 	headroom := max(min(max(scanHeadroom*scan, minHeadroom), maxHeadroom), stackHeadroom*stacks)
 	return int(min(max(100*headroom/max(live, 1), minGrowth), maxGrowth))
+}
+
+// checkAddressSpace returns an error if the limit of the address space is too low.
+func checkAddressSpace() error {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_AS, &limit); err != nil || limit.Cur >= minAddressSpace {
+		return nil
+	}
+	return fmt.Errorf("the address space is limited to %d MiB: raise it with ulimit -v unlimited, at least %d MiB are needed; GOMEMLIMIT limits the memory instead",
+		limit.Cur>>20, minAddressSpace>>20)
 }

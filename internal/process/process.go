@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/toolsandbox/toolsandbox/internal/filelimit"
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	"github.com/toolsandbox/toolsandbox/internal/telemetry"
 )
@@ -105,11 +106,13 @@ func SignalContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	return ctx, cancel
 }
 
-// ReportError prints an error on one line with the program's name and returns its exit code.
+// ReportError prints an error on one line with the program's name and returns its exit code. It
+// names the limit of open files if that is the cause.
 func ReportError(w io.Writer, program string, err error) int {
 	if err == nil {
 		return ExitOK
 	}
+	err, _ = filelimit.WithLimit(err)
 	text := strings.TrimPrefix(strings.ReplaceAll(err.Error(), "\n", "; "), program+": ")
 	_, _ = fmt.Fprintf(w, "%s: %s\n", program, text)
 	if errors.Is(err, ErrUsage) {

@@ -18,7 +18,8 @@ type Config struct {
 	Service Service
 	// Remote makes Open join a running installation instead of creating one in this process.
 	Remote bool
-	// Wait is how long a client waits for an unreachable service.
+	// Wait is how long a client waits for an unreachable service. 0 means connectWait before the first
+	// connection, then defaultWait.
 	Wait time.Duration
 	// Listen is the address that this process's service listens on.
 	Listen string
@@ -45,6 +46,9 @@ type Config struct {
 	Bus bus.Config
 }
 
+// defaultWait is how long a client waits for a service that it has reached before.
+const defaultWait = 10 * time.Minute
+
 // DefaultConfig returns local addresses on the default ports.
 func DefaultConfig() Config {
 	return Config{
@@ -55,7 +59,6 @@ func DefaultConfig() Config {
 		Evaluators:      []string{"127.0.0.1:7404"},
 		MaxMessageBytes: 64 << 20,
 		Grace:           2 * time.Second,
-		Wait:            10 * time.Minute,
 		Sync:            natsserver.SyncInterval,
 		Bus:             bus.DefaultConfig(),
 	}
@@ -80,7 +83,7 @@ func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
 // RegisterClientFlags adds the flags that a client of a running installation needs.
 func (c *Config) RegisterClientFlags(fs *pflag.FlagSet) {
 	c.registerPeers(fs)
-	fs.DurationVar(&c.Wait, "remote-wait", c.Wait, "with --remote: longest wait for a service that is unavailable")
+	fs.DurationVar(&c.Wait, "remote-wait", c.Wait, "with --remote: longest wait for a service that is unavailable (default: 10m, but 3s for one that has never been reached)")
 	flagrule.Needs(fs, "remote", "remote-wait", "orchestrator-addr", "evaluator-addr", "tls-cert", "tls-key", "tls-ca")
 }
 
@@ -99,8 +102,8 @@ func (c Config) Validate() error {
 	switch {
 	case c.MaxMessageBytes < 1<<16:
 		return fmt.Errorf("--max-message-bytes: %d given, expected at least 65536", c.MaxMessageBytes)
-	case c.Wait <= 0:
-		return fmt.Errorf("--remote-wait: %s given, expected more than 0", c.Wait)
+	case c.Wait < 0:
+		return fmt.Errorf("--remote-wait: %s given, expected 0 or more", c.Wait)
 	case c.Grace < 0:
 		return fmt.Errorf("--grace: %s given, expected 0 or more", c.Grace)
 	case (c.TLSCert == "") != (c.TLSKey == ""):
@@ -109,6 +112,11 @@ func (c Config) Validate() error {
 		return errors.New("--tls-ca: given without --tls-cert and --tls-key")
 	}
 	for _, service := range Services() {
+		for _, address := range c.addresses(service) {
+			if err := checkAddress(address); err != nil {
+				return fmt.Errorf("--%s-addr: %w", service, err)
+			}
+		}
 		switch n := len(c.addresses(service)); {
 		case n == 0:
 			return fmt.Errorf("--%s-addr: empty, expected at least one address", service)

@@ -10,6 +10,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 )
@@ -59,8 +60,14 @@ func (c *call) retry(ctx context.Context, try func(ctx context.Context, limit ti
 			attempt = metadata.AppendToOutgoingContext(ctx, attemptsHeader, strconv.Itoa(attempts-1))
 		}
 		err := try(attempt, longest)
-		if err == nil {
-			return nil
+		if err == nil || c.conn.GetState() == connectivity.Ready {
+			c.waits.connected.Store(true)
+		}
+		if err == nil || !c.waits.reached() && time.Since(c.began) >= c.waits.connectWait {
+			return err
+		}
+		if !c.waits.reached() {
+			attempts = 0 // the service has seen none
 		}
 		code := status.Code(err)
 		if code == codes.Unavailable {

@@ -22,6 +22,7 @@ import (
 	"google.golang.org/grpc/resolver/dns"
 
 	"github.com/toolsandbox/toolsandbox/internal/bom"
+	"github.com/toolsandbox/toolsandbox/internal/filelimit"
 	"github.com/toolsandbox/toolsandbox/internal/telemetry"
 )
 
@@ -58,7 +59,7 @@ func (t *tcp) open(s Service, g *guard) (server, error) {
 	if t.telemetry.Enabled() {
 		options = append(options, grpc.StatsHandler(otelgrpc.NewServerHandler()))
 	}
-	return &tcpServer{Server: grpc.NewServer(options...), listener: listener}, nil
+	return &tcpServer{Server: grpc.NewServer(options...), listener: filelimit.Listener(listener, t.logger)}, nil
 }
 
 // tcpServer is a gRPC server with its listener.
@@ -94,7 +95,9 @@ func (t *tcp) dial(s Service) ([]conn, error) {
 	for _, address := range t.cfg.addresses(s) {
 		w := &waitReporter{service: s, address: address, client: t.cfg.Remote, logger: t.logger}
 		if w.client {
-			w.maxWait = t.cfg.Wait
+			if w.maxWait = t.cfg.Wait; w.maxWait == 0 {
+				w.maxWait, w.connectWait = defaultWait, connectWait
+			}
 		}
 		options := append(clientOptions(t.cfg, t.telemetry, w), grpc.WithTransportCredentials(creds))
 		target := address

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,6 +20,9 @@ const (
 	noticeAfter = 3 * time.Second
 	// noticeEvery is the interval of further log lines.
 	noticeEvery = time.Minute
+	// connectWait is how long a client retries a call to an address that it has never reached. The
+	// last attempt may take another second.
+	connectWait = 3 * time.Second
 )
 
 // waitReporter makes calls to one address of a service wait for a connection, retries them, and
@@ -32,7 +36,11 @@ type waitReporter struct {
 	client bool
 	// maxWait is how long a client retries a call without a deadline of its own. 0 disables retries.
 	maxWait time.Duration
-	logger  *slog.Logger
+	// connectWait is how long a client retries a call before its first connection. 0 means maxWait.
+	connectWait time.Duration
+	logger      *slog.Logger
+
+	connected atomic.Bool // there has been a connection
 
 	waiting atomic.Bool // a wait was logged, and its end was not
 
@@ -43,13 +51,27 @@ type waitReporter struct {
 
 // unary is the interceptor of a gRPC connection.
 func (w *waitReporter) unary(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
-	return w.invoke(ctx, conn, func(ctx context.Context) error { return invoke(ctx, method, req, reply, conn, opts...) })
+	return w.invoke(ctx, conn, func(ctx context.Context) error { return invoke(ctx, method, req, reply, conn, w.options(opts)...) })
 }
 
 // stream is the interceptor of a gRPC connection.
 func (w *waitReporter) stream(ctx context.Context, desc *grpc.StreamDesc, conn *grpc.ClientConn, method string, stream grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
-	return w.open(ctx, conn, desc, func(ctx context.Context) (grpc.ClientStream, error) { return stream(ctx, desc, conn, method, opts...) })
+	return w.open(ctx, conn, desc, func(ctx context.Context) (grpc.ClientStream, error) {
+		return stream(ctx, desc, conn, method, w.options(opts)...)
+	})
 }
+
+// options adds to the options of an attempt. Before the first connection it fails as soon as
+// dialling does, with the reason.
+func (w *waitReporter) options(opts []grpc.CallOption) []grpc.CallOption {
+	if w.reached() {
+		return opts
+	}
+	return append(slices.Clip(opts), grpc.WaitForReady(false))
+}
+
+// reached reports whether there has been a connection, if that matters.
+func (w *waitReporter) reached() bool { return w.connectWait == 0 || w.connected.Load() }
 
 // invoke invokes a unary call.
 func (w *waitReporter) invoke(ctx context.Context, conn connection, try func(context.Context) error) error {
@@ -114,6 +136,7 @@ func (c *call) report() {
 	}
 	c.timer.Reset(noticeEvery)
 	switch {
+	case !c.waits.reached(): // the call fails soon
 	case c.conn.GetState() != connectivity.Ready:
 		c.logWaiting("no connection")
 	case c.reason != "":
@@ -150,6 +173,9 @@ func (c *call) recordFailure(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.reason = status.Convert(err).Message()
+	if !c.waits.reached() {
+		return
+	}
 	if c.timer == nil && !c.ended {
 		c.timer = time.AfterFunc(noticeAfter, c.report)
 	}
@@ -173,7 +199,12 @@ func (c *call) end(err error) error {
 		c.waits.answered()
 	case c.waits.address != "" && (code == codes.Unavailable || code == codes.DeadlineExceeded) && c.conn.GetState() != connectivity.Ready:
 		return withMessage(err, func(said string) string {
-			return fmt.Sprintf("%s at %s cannot be reached: %s: start it or give another --%s-addr", c.waits.service, c.waits.address, said, c.waits.service)
+			return fmt.Sprintf("%s at %s cannot be reached: %s: start it with toolsandbox serve %s or give another --%s-addr",
+				c.waits.service, c.waits.address, dialReason(said), c.waits.service, c.waits.service)
+		})
+	case c.waits.address != "" && isForeign(err):
+		return withMessage(err, func(said string) string {
+			return fmt.Sprintf("%s at %s: another server answers, which is not this service (%s): give another --%s-addr", c.waits.service, c.waits.address, said, c.waits.service)
 		})
 	case c.waits.maxWait > 0 && isRetryable(code):
 		return withMessage(err, func(said string) string {

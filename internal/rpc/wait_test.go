@@ -140,7 +140,7 @@ func TestWaiting(t *testing.T) {
 				defer cancel()
 				_, err := client.Check(ctx, &healthv1.HealthCheckRequest{})
 				if late := test.reached == time.Hour; late {
-					checkText(t, err, "evaluator at 127.0.0.1:7404 cannot be reached: ", "connection refused", ": start it or give another --evaluator-addr")
+					checkText(t, err, "evaluator at 127.0.0.1:7404 cannot be reached: ", "nothing listens there", ": start it with toolsandbox serve evaluator or give another --evaluator-addr")
 				}
 				got = told()
 			})

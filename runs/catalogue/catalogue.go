@@ -31,7 +31,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/toolhost"
 )
 
-// testScenarios is the number of scenarios that --test-mode runs.
+// testScenarios is the number of scenarios that --test-mode runs of a pack without the original's.
 const testScenarios = 4
 
 const (
@@ -47,14 +47,20 @@ type Selection struct {
 	// PackPaths are directories, .zip, .json and .jsonl files, or names of built-in packs. Empty means
 	// the built-in catalogue.
 	PackPaths []string
-	builtin   bool
-	patterns  []string
+	// Argument names PackPaths in messages; empty means --pack.
+	Argument string
+	builtin  bool
+	patterns []string
 	// Variants are names of variants.
 	Variants []string
 	testMode bool
-	split    string
-	backend  string
-	flags    *pflag.FlagSet
+	// exact is set if patterns match only whole names, and no names of bases.
+	exact bool
+	split string
+	// languages are those of the records to play, empty for all. found are those of the sources.
+	languages, found []string
+	backend          string
+	flags            *pflag.FlagSet
 	// Positions is the source position of each loaded scenario, by name.
 	Positions map[string]string
 	// Bases holds each loaded scenario without variants, by name.
@@ -87,8 +93,9 @@ func (c *Selection) RegisterFlags(flags *pflag.FlagSet) {
 	flags.StringSliceVarP(&c.patterns, "scenarios", "s", nil, "`names` of scenarios, with * and ?; arguments add more (default: all)")
 	flags.StringSliceVar(&c.Variants, "variants", []string{PlainVariant}, "variants of the tools: plain, all, or `suffixes` of names such as 3_distraction_tools")
 	flags.StringVar(&c.split, "split", string(euroeval.SplitAll), "`part` of packs of records to play: all, or EuroEval's train, val or test")
+	flags.StringSliceVar(&c.languages, "language", nil, "`codes` of the languages of records to play, e.g. de,fr (default: all)")
 	flags.StringVar(&c.backend, "preferred-tool-backend", pack.DefaultBackend, "`backend` of tools with several implementations; other tools use their default")
-	flags.BoolVarP(&c.testMode, "test-mode", "t", false, fmt.Sprintf("run only the first %d scenarios", testScenarios))
+	flags.BoolVarP(&c.testMode, "test-mode", "t", false, fmt.Sprintf("run only the original's %d test scenarios, in other packs the first %d", len(originalTests()), testScenarios))
 }
 
 // Load returns the selected scenarios, sorted by name. args are further patterns. It writes
@@ -117,8 +124,11 @@ func (c *Selection) LoadExpanded(ctx context.Context, warnings io.Writer, args [
 // unknownError returns the error for a pattern without a match.
 func (c *Selection) unknownError(pattern string, all []scenario.Expanded) error {
 	if isOriginal(pattern) {
-		return process.UsageErrorf("--scenarios: %q is a scenario of the original, not of %s: import it with toolsandbox scenario import FILE --out DIR, then give --pack DIR (see README.md)",
+		return process.UsageErrorf("--scenarios: %q is a scenario of the original, not of %s: import it with toolsandbox scenario import FILE --out DIR, then give --pack DIR (see docs/moving.md)",
 			pattern, c.SourceNames())
+	}
+	if opensAsPack(pattern) {
+		return process.UsageErrorf("--scenarios: no scenario is called %q; did you mean --pack %s?", pattern, pattern)
 	}
 	names := make([]string, len(all))
 	for i := range all {
@@ -198,7 +208,7 @@ func (c *Selection) sources() ([]source, error) {
 	for _, name := range c.PackPaths {
 		from, err := openSource(name)
 		if err != nil {
-			return nil, process.UsageErrorf("--pack: %w", err)
+			return nil, process.UsageErrorf("%s: %w", cmp.Or(c.Argument, "--pack"), err)
 		}
 		out = append(out, from)
 	}
@@ -216,17 +226,13 @@ func (c *Selection) Packs(ctx context.Context, warnings io.Writer) ([]Pack, erro
 	if err := c.checkSplit(sources); err != nil {
 		return nil, err
 	}
-	opts := pack.Options{RefreshTools: c.RefreshTools}
-	if opts.Options, err = scenario.OptionsFor(toolhost.Tools()); err != nil {
-		return nil, err
-	}
-	opts.Compile, opts.ConsentTools = compileTools, toolhost.ConsentTools()
-	if opts.Backend, err = c.preferredBackend(); err != nil {
+	opts, err := c.options()
+	if err != nil {
 		return nil, err
 	}
 	var packs []Pack
 	var mistakes document.Errors
-	c.Positions, c.Bases = make(map[string]string), make(map[string]pack.Loaded)
+	c.Positions, c.Bases, c.found = make(map[string]string), make(map[string]pack.Loaded), nil
 	for _, from := range sources {
 		opts.ListTools = c.listTools(ctx, warnings, from.path)
 		p, err := c.load(from, opts)
@@ -260,11 +266,25 @@ func (c *Selection) Packs(ctx context.Context, warnings io.Writer) ([]Pack, erro
 	if len(mistakes) > 0 {
 		return nil, mistakes
 	}
+	if err := CheckLanguages(c.languages, c.found); err != nil {
+		return nil, err
+	}
 	if opts.Backend != pack.DefaultBackend && !slices.ContainsFunc(packs, func(p Pack) bool { return slices.Contains(p.Backends, opts.Backend) }) {
 		return nil, process.UsageErrorf("--preferred-tool-backend: %s given, but no tool in %s has that @backend; expected DEFAULT or a tool's @backend", opts.Backend, c.SourceNames())
 	}
 	c.LoadedPacks = packs
 	return packs, nil
+}
+
+// options returns the options of loading, without a way to list tools.
+func (c *Selection) options() (opts pack.Options, err error) {
+	opts.RefreshTools = c.RefreshTools
+	if opts.Options, err = scenario.OptionsFor(toolhost.Tools()); err != nil {
+		return opts, err
+	}
+	opts.Compile, opts.ConsentTools = compileTools, toolhost.ConsentTools()
+	opts.Backend, err = c.preferredBackend()
+	return opts, err
 }
 
 // preferredBackend returns the preferred backend. It also accepts the original's spelling.
@@ -333,15 +353,26 @@ func (c *Selection) SourceNames() string {
 	return strings.Join(names, ", ")
 }
 
+// VariantNames returns the names that select variants.
+func VariantNames() []string {
+	names := []string{PlainVariant, AllVariants}
+	for _, v := range suffixedVariants() {
+		names = append(names, strings.TrimPrefix(v.Suffix, "_"))
+	}
+	return names
+}
+
+// suffixedVariants returns the variants besides the plain one.
+func suffixedVariants() []scenario.Variant {
+	return append(scenario.AllVariants()[1:], scenario.Variant{Suffix: scenario.ConfirmationSuffix})
+}
+
 // suffixFilter returns a predicate for the suffixes of the selected variants.
 func (c *Selection) suffixFilter() (func(suffix string) bool, error) {
 	selected := make(map[string]bool)
-	known := []string{PlainVariant, AllVariants}
 	suffixes := map[string]string{PlainVariant: ""}
-	for _, v := range append(scenario.AllVariants()[1:], scenario.Variant{Suffix: scenario.ConfirmationSuffix}) {
-		name := strings.TrimPrefix(v.Suffix, "_")
-		known = append(known, name)
-		suffixes[name] = v.Suffix
+	for _, v := range suffixedVariants() {
+		suffixes[strings.TrimPrefix(v.Suffix, "_")] = v.Suffix
 	}
 	for _, name := range c.Variants {
 		suffix, ok := suffixes[strings.TrimPrefix(name, "_")]
@@ -352,7 +383,7 @@ func (c *Selection) suffixFilter() (func(suffix string) bool, error) {
 			}
 			continue
 		case !ok:
-			return nil, process.UsageErrorf("--variants: unknown variant %q; expected one of %s", name, strings.Join(known, ", "))
+			return nil, process.UsageErrorf("--variants: unknown variant %q; expected one of %s", name, strings.Join(VariantNames(), ", "))
 		}
 		selected[suffix] = true
 	}
@@ -381,7 +412,8 @@ func (c *Selection) filter(all []scenario.Expanded, patterns []string) ([]scenar
 		}
 		return found
 	}
-	if len(patterns) == 0 {
+	isTest := func(e *scenario.Expanded) bool { return slices.Contains(originalTests(), e.Name) }
+	if len(patterns) == 0 && !(c.testMode && selectIf(isTest)) {
 		selectIf(func(e *scenario.Expanded) bool { return hasSuffix(e.Suffix) })
 	}
 	for _, pattern := range patterns {
@@ -390,7 +422,7 @@ func (c *Selection) filter(all []scenario.Expanded, patterns []string) ([]scenar
 		}
 		matches := func(name string) bool { matched, err := path.Match(pattern, name); return err == nil && matched }
 		found := selectIf(func(e *scenario.Expanded) bool {
-			return hasSuffix(e.Suffix) && (matches(e.Base) || matches(e.Name))
+			return hasSuffix(e.Suffix) && (!c.exact && matches(e.Base) || matches(e.Name))
 		}) || selectIf(func(e *scenario.Expanded) bool { return matches(e.Name) && !(e.HasVariants && e.Suffix == "") })
 		switch {
 		case found:

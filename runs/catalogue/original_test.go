@@ -24,11 +24,18 @@ func TestOriginalNames(t *testing.T) {
 	if err := json.Unmarshal(raw, &catalogue); err != nil {
 		t.Fatal(err)
 	}
+	names := make(map[string]bool)
 	for _, scenario := range catalogue.Scenarios {
 		for suffix := range scenario.Variants {
+			names[scenario.Name+suffix] = true
 			if name := scenario.Name + suffix; !isOriginal(name) {
 				t.Errorf("isOriginal(%s): got false, want true", name)
 			}
+		}
+	}
+	for _, name := range originalTests() {
+		if !names[name] {
+			t.Errorf("test scenarios: got %s, which the original does not have", name)
 		}
 	}
 	if got := strings.Count(originalNames, "\n"); got != len(catalogue.Scenarios) {

@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -16,8 +15,8 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/euroeval"
 	"github.com/toolsandbox/toolsandbox/internal/process"
-	"github.com/toolsandbox/toolsandbox/internal/spelling"
 	"github.com/toolsandbox/toolsandbox/packs"
+	"github.com/toolsandbox/toolsandbox/runs/results"
 	"github.com/toolsandbox/toolsandbox/scenario/document"
 	"github.com/toolsandbox/toolsandbox/scenario/pack"
 )
@@ -36,13 +35,13 @@ func openSource(name string) (source, error) {
 	}
 	var err error
 	opened.files, err = pack.Open(directory)
-	if suggestion := spelling.Nearest(name, packs.Names(), 2); suggestion != "" && errors.Is(err, fs.ErrNotExist) {
-		err = fmt.Errorf("%w; did you mean %q?", err, suggestion)
-	}
 	if err != nil {
-		return source{}, err
+		return source{}, fmt.Errorf("%w%s", err, meantPack(name))
 	}
-	opened.records = opened.records || euroeval.IsDataSet(opened.files)
+	opened.records = opened.records || euroeval.IsDataSet(opened.files) && !exists(name, results.RunFile)
+	if !opened.records && !isPack(name, opened.files) {
+		return source{}, fmt.Errorf("no %s in %s%s", pack.ManifestFile, name, meantPack(name))
+	}
 	return opened, nil
 }
 
@@ -101,6 +100,10 @@ func (c *Selection) load(from source, opts pack.Options) (*pack.Pack, error) {
 	p := &pack.Pack{Manifest: pack.Manifest{Name: from.name()}}
 	sum := sha256.New()
 	for _, set := range sets {
+		c.found = append(c.found, set.Language)
+		if len(c.languages) > 0 && !slices.Contains(c.languages, set.Language) {
+			continue
+		}
 		records, places := set.SplitRecords(euroeval.SplitName(c.split))
 		for i := range records {
 			record := &records[i]
@@ -132,8 +135,22 @@ func convertLineErrors(errs []*euroeval.LineError) document.Errors {
 	return list
 }
 
-// checkSplit rejects an unknown split, and a split if no source has records.
+// CheckLanguages rejects languages without records. found are those that have some.
+func CheckLanguages(wanted, found []string) error {
+	for _, language := range wanted {
+		if !slices.Contains(found, language) {
+			return process.UsageErrorf("--language: no records in %q, expected some of %s", language, strings.Join(found, ", "))
+		}
+	}
+	return nil
+}
+
+// checkSplit rejects an unknown split, and a split or languages if no source has records.
 func (c *Selection) checkSplit(sources []source) error {
+	hasRecords := slices.ContainsFunc(sources, func(s source) bool { return s.records })
+	if len(c.languages) > 0 && !hasRecords {
+		return process.UsageErrorf("--language: %s given, but %s has no records: give --pack euroeval or your own records", c.languages[0], c.SourceNames())
+	}
 	split := euroeval.SplitName(c.split)
 	if c.split == "" {
 		c.split = string(euroeval.SplitAll)
@@ -142,7 +159,7 @@ func (c *Selection) checkSplit(sources []source) error {
 	switch {
 	case !slices.Contains(euroeval.SplitNames(), split):
 		return process.UsageErrorf("--split: %q given, expected all, train, val or test", c.split)
-	case split != euroeval.SplitAll && !slices.ContainsFunc(sources, func(s source) bool { return s.records }):
+	case split != euroeval.SplitAll && !hasRecords:
 		return process.UsageErrorf("--split: %s given, but %s has no records with splits: give --pack euroeval or your own records", c.split, c.SourceNames())
 	}
 	return nil

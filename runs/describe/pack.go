@@ -7,11 +7,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/jedib0t/go-pretty/v6/table"
+
 	"github.com/toolsandbox/toolsandbox/internal/parameter"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/runs/output"
 	"github.com/toolsandbox/toolsandbox/scenario/pack"
 )
 
@@ -191,8 +194,12 @@ func WritePack(w io.Writer, pack *Pack) error {
 		p.line("  %s", pack.Tools[i].signature())
 	}
 	p.heading("Scenarios")
+	scenarios := output.NewList()
 	for _, s := range pack.Scenarios {
-		p.line("  %s  %s", s.Name, strings.Join(s.Categories, " "))
+		scenarios.Append(table.Row{s.Name, strings.Join(s.Categories, " ")})
+	}
+	if len(pack.Scenarios) > 0 {
+		p.line("  %s", strings.ReplaceAll(output.Trimmed(scenarios.Fit(max(0, output.Width(w)-2))), "\n", "\n  "))
 	}
 	_, err := io.WriteString(w, p.out.String())
 	return err

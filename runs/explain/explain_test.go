@@ -290,8 +290,8 @@ func TestGuardedMinefield(t *testing.T) {
 
 func TestCauses(t *testing.T) {
 	r := sampleReport()
-	r.Causes = []results.Cause{{Kind: "tool_error", Count: 2, Index: 1, Detail: "ValueError\n"}, {Kind: "minefield", Count: 1, Index: 0}, {Kind: "message_limit", Count: 1, Index: len(r.Messages)}}
-	want := "cause: minefield at message 0\ncause: tool error 2 times, first at message 1 (ValueError)\ncause: message limit at the end\n"
+	r.Causes = []results.Cause{{Kind: "tool_error", Count: 2, Index: 1, Detail: "ValueError\n"}, {Kind: "minefield", Count: 1, Index: 0}, {Kind: "message_limit", Count: 1, Index: len(r.Messages)}, {Kind: "early_end", User: true, Count: 1, Index: 1, Detail: "Bye."}}
+	want := "cause: a minefield was triggered at message 0\ncause: a tool answered with an error, 2 times, first at message 1 (ValueError)\ncause: the conversation reached the limit of messages\nthe user failed: it ended the conversation early at message 1 (Bye.)\n"
 	if got := writeReport(t, r); !strings.Contains(got, want) {
 		t.Errorf("got\n%s\nwant in it\n%s", got, want)
 	}

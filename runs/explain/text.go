@@ -11,6 +11,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/messagetext"
 	"github.com/toolsandbox/toolsandbox/internal/world"
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
 	"github.com/toolsandbox/toolsandbox/runs/output"
@@ -19,9 +20,6 @@ import (
 
 // firstUserMessage is the reference to the first user message instead of a node.
 const firstUserMessage = -1
-
-// minefieldCause is the kind of cause that explains a score of 0 alone.
-const minefieldCause = "minefield"
 
 // longestExcerpt is the number of characters of a message in its heading.
 const longestExcerpt = 90
@@ -58,22 +56,22 @@ func (r *Report) WriteText(w io.Writer) error {
 // causes prints what the run recorded that may have cost the score, minefields first.
 func (p *printer) causes() {
 	causes := slices.Clone(p.report.Causes)
-	isMinefield := func(c results.Cause) bool { return c.Kind == minefieldCause }
+	isMinefield := func(c results.Cause) bool { return c.Is(busv1.CauseKind_CAUSE_KIND_MINEFIELD) }
 	if at := slices.IndexFunc(causes, isMinefield); at > 0 {
 		causes = slices.Concat(causes[at:at+1], causes[:at], causes[at+1:])
 	}
 	for _, cause := range causes {
-		times, detail, at := "", "", "at the end"
+		times, detail, at := "", "", ""
 		if cause.Count > 1 {
-			times = fmt.Sprintf(" %d times, first", cause.Count)
+			times = fmt.Sprintf(", %d times, first", cause.Count)
 		}
 		if cause.Detail != "" {
 			detail = " (" + output.Line(cause.Detail) + ")"
 		}
 		if cause.Index < len(p.report.Messages) {
-			at = fmt.Sprintf("at message %d", cause.Index)
+			at = fmt.Sprintf(" at message %d", cause.Index)
 		}
-		p.line("cause: %s%s %s%s", strings.ReplaceAll(cause.Kind, "_", " "), times, at, detail)
+		p.line("%s: %s%s%s%s", map[bool]string{false: "cause", true: "the user failed"}[cause.User], cause.Sentence(), times, at, detail)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"unicode"
@@ -39,6 +40,8 @@ type Writer struct {
 
 	mu   sync.Mutex
 	rest []byte // the incomplete character at the end of the last write
+	last []byte // the redrawn line below all others, empty if there is none
+	open bool   // the last write did not end its line, so the redrawn line is hidden
 }
 
 // NewWriter returns a Writer on a file, or on another writer in tests. It shows colours on a
@@ -58,18 +61,48 @@ func (o *Writer) Write(text []byte) (int, error) {
 	defer o.mu.Unlock()
 	var printable []byte
 	printable, o.rest = o.escape(append(o.rest, text...))
+	if len(o.last) > 0 && len(printable) > 0 {
+		printable = o.above(printable)
+	}
 	if _, err := o.w.Write(printable); err != nil {
 		return 0, err
 	}
 	return len(text), nil
 }
 
-// Redraw replaces the line that the terminal's cursor is in.
+// above returns what prints a text above the redrawn line: that line is erased, and drawn again
+// when the text ends its own line.
+func (o *Writer) above(text []byte) []byte {
+	if !o.open {
+		text = append([]byte(redraw), text...)
+	}
+	if o.open = text[len(text)-1] != '\n'; !o.open {
+		text = append(text, o.last...)
+	}
+	return text
+}
+
+// Redraw replaces the line below all others, which stays there until EndRedraw.
 func (o *Writer) Redraw(line string) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	printable, _ := o.escape([]byte(line))
-	_, err := fmt.Fprintf(o.w, "%s%s", redraw, printable)
+	o.last, _ = o.escape([]byte(line))
+	if o.open {
+		return nil
+	}
+	_, err := fmt.Fprintf(o.w, "%s%s", redraw, o.last)
+	return err
+}
+
+// EndRedraw ends the redrawn line, if there is one: later texts come below it.
+func (o *Writer) EndRedraw() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if len(o.last) == 0 {
+		return nil
+	}
+	o.last, o.open = nil, false
+	_, err := fmt.Fprintln(o.w)
 	return err
 }
 
@@ -130,11 +163,16 @@ func OnTerminal(w io.Writer) *Writer {
 	return nil
 }
 
-// Width returns the columns of the terminal that w prints on; 0 if unknown or not a terminal.
+// Width returns the columns of the terminal that w prints on, elsewhere those that COLUMNS in the
+// environment asks for; 0 if unknown.
 func Width(w io.Writer) int {
 	o := OnTerminal(w)
 	if o == nil {
-		return 0
+		columns, err := strconv.Atoi(os.Getenv("COLUMNS"))
+		if err != nil {
+			return 0
+		}
+		return max(columns, 0)
 	}
 	columns, _, err := term.GetSize(o.descriptor)
 	if err != nil {

@@ -55,6 +55,37 @@ func TestRedraw(t *testing.T) {
 	}
 }
 
+// TestRedrawBelow checks that texts come above the redrawn line: it is erased first and drawn again
+// below them, once their line is complete.
+func TestRedrawBelow(t *testing.T) {
+	const erase = "\r\x1b[2K"
+	var out strings.Builder
+	w := NewWriter(&out)
+	step := func(want string, do func() error) {
+		t.Helper()
+		out.Reset()
+		if err := do(); err != nil {
+			t.Fatal(err)
+		}
+		if out.String() != want {
+			t.Errorf("got %q, want %q", out.String(), want)
+		}
+	}
+	say := func(text string) func() error {
+		return func() error { _, err := w.Write([]byte(text)); return err }
+	}
+	draw := func(line string) func() error { return func() error { return w.Redraw(line) } }
+	step("a\n", say("a\n"))
+	step(erase+"1/2", draw("1/2"))
+	step(erase+"a log line\n1/2", say("a log line\n"))
+	step(erase+"half", say("half"))
+	step("", draw("2/2"))
+	step(" a line\n2/2", say(" a line\n"))
+	step("\n", w.EndRedraw)
+	step("", w.EndRedraw)
+	step("b\n", say("b\n"))
+}
+
 func TestLine(t *testing.T) {
 	if got, want := Line("NameError: x\n\tin line 1\r\n\x1b[31m\n"), `NameError: x;  in line 1; \u001b[31m`; got != want {
 		t.Errorf("got %q, want %q", got, want)

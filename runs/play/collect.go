@@ -154,6 +154,9 @@ func (c *collector) write(result *busv1.Result) (results.Rollout, report.Row, er
 		},
 		Usage: trajectory.GetUsage(),
 	}
+	for _, work := range trajectory.GetWork() {
+		rollout.Work = append(rollout.Work, results.Work{Started: work.GetStarted().AsTime(), Ended: work.GetEnded().AsTime()})
+	}
 	if rollout.Digest, err = results.WriteTrajectory(c.directory.path, rollout); err != nil {
 		return results.Rollout{}, report.Row{}, err
 	}
@@ -168,7 +171,7 @@ func (c *collector) write(result *busv1.Result) (results.Rollout, report.Row, er
 	c.telemetry.RecordRoot(c.ctx, id, "rollout "+scenario.GetSetup().GetName(), started, updated,
 		attribute.String("toolsandbox.rollout.id", id), attribute.Float64("toolsandbox.similarity", result.GetSimilarity()))
 	rollout.Messages, rollout.Tables = nil, nil // the summary needs neither
-	return rollout, report.Row{Name: c.name(result), Result: result, Duration: max(updated.Sub(started), 0), Usage: trajectory.GetUsage()}, nil
+	return rollout, report.Row{Name: c.name(result), Result: result, Duration: results.Worked(rollout.Work), Usage: trajectory.GetUsage()}, nil
 }
 
 // trajectory fetches the scored trajectory of a result, or describes its damage.

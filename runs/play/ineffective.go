@@ -54,3 +54,6 @@ func asksModels(spec sweep.Spec) bool {
 
 // isRecord reports whether a scenario is a record of EuroEval's task.
 func isRecord(s *scenariov1.Scenario) bool { return s.GetEvaluation().GetFunctionCalling() != nil }
+
+// isConversation reports whether a scenario is one, and no record of EuroEval's task.
+func isConversation(s *scenariov1.Scenario) bool { return !isRecord(s) }

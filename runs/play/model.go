@@ -35,6 +35,8 @@ type answerOptions struct {
 	maxTokens    optional[int32]
 	effort       string
 	budget       optional[int32]
+	stop         []string
+	seed         optional[int64]
 }
 
 func (o *modelOptions) register(flags *pflag.FlagSet) {
@@ -48,11 +50,13 @@ func (o *modelOptions) register(flags *pflag.FlagSet) {
 }
 
 func (o *answerOptions) register(flags *pflag.FlagSet, tokens string) {
-	o.temperature, o.maxTokens, o.budget = optionalFloat(), optionalInt[int32](32), optionalInt[int32](32)
+	o.temperature, o.maxTokens, o.budget, o.seed = optionalFloat(), optionalInt[int32](32), optionalInt[int32](32), optionalInt[int64](64)
 	flags.Var(&o.temperature, o.prefix+"temperature", "sampling temperature of "+o.role+", 0 to 2 (default: the provider's)")
 	flags.Var(&o.maxTokens, o.prefix+"max-tokens", "longest answer of "+o.role+" in `tokens` (default: "+tokens+")")
 	flags.StringVar(&o.effort, o.prefix+"reasoning-effort", "", "reasoning `effort` of "+o.role+", e.g. low, medium or high (default: the provider's)")
 	flags.Var(&o.budget, o.prefix+"thinking-budget", "thinking `tokens` of "+o.role+", for providers that take them (default: the provider's)")
+	flags.StringArrayVar(&o.stop, o.prefix+"stop", nil, "`text` at which the model of "+o.role+" ends its answer; repeatable")
+	flags.Var(&o.seed, o.prefix+"model-seed", "sampling seed of the model of "+o.role+" in the first trial, one more in each later one (default: none)")
 }
 
 // apply applies the flags to their players. The error is a mistake on the command line.
@@ -134,6 +138,9 @@ func (o *answerOptions) apply(p *agentgwv1.Player) error {
 		return process.UsageErrorf("--%sthinking-budget: %d given, expected 1 or more tokens", o.prefix, n)
 	}
 	if err := player.SetReasoning(p, o.prefix, o.effort, o.budget.or(0)); err != nil {
+		return process.UsageErrorf("%w", err)
+	}
+	if err := player.SetSampling(p, o.prefix, o.stop, o.seed.value); err != nil {
 		return process.UsageErrorf("%w", err)
 	}
 	return nil

@@ -38,15 +38,25 @@ type playerCheck struct {
 	// wait is the longest wait for an unreachable player.
 	wait   time.Duration
 	stderr io.Writer
+	// unpriced are the ready models whose price is unknown.
+	unpriced []flaggedPlayer
 }
 
 // checkPlayers returns when all players of the sweep are usable. The error names what is missing.
-// For a replay it checks none.
+// It warns of models without a price. For a replay it checks none.
 func (o *Options) checkPlayers(ctx context.Context, orchestrator grpc.ClientConnInterface, spec sweep.Spec, stderr io.Writer) error {
 	if spec.Recording != nil {
 		return nil
 	}
 	a := &playerCheck{client: agentgwv1.NewPlayerCheckServiceClient(orchestrator), wait: o.wait, stderr: stderr}
+	if err := a.await(ctx, playersOf(spec)); err != nil {
+		return err
+	}
+	return o.spend.checkPrices(a.unpriced, stderr)
+}
+
+// playersOf returns the players of a sweep.
+func playersOf(spec sweep.Spec) []flaggedPlayer {
 	var all []flaggedPlayer
 	for _, p := range spec.Agents {
 		all = append(all, flaggedPlayer{"--agent", p})
@@ -54,7 +64,7 @@ func (o *Options) checkPlayers(ctx context.Context, orchestrator grpc.ClientConn
 	for _, p := range spec.Users {
 		all = append(all, flaggedPlayer{"--user", p})
 	}
-	return a.await(ctx, all)
+	return all
 }
 
 // await checks players until all of them are reachable. It fails after the maximum wait.
@@ -106,6 +116,9 @@ func (a *playerCheck) check(ctx context.Context, players []flaggedPlayer) (unrea
 	var failures []error
 	for i, p := range players {
 		v := <-verdicts[i]
+		if v.answer.GetPriceUnknown() && v.answer.GetState() == agentgwv1.CheckPlayerResponse_STATE_READY {
+			a.unpriced = append(a.unpriced, p)
+		}
 		reason := fmt.Errorf("%s %s: %s", p.flag, p.player.GetName(), v.answer.GetDetail())
 		switch v.answer.GetState() {
 		case agentgwv1.CheckPlayerResponse_STATE_READY:

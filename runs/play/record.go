@@ -31,6 +31,7 @@ func (o *Options) record(args, setFlags []string, spec sweep.Spec) (*results.Run
 		Arguments: append([]string{}, args...), Flags: flagValues(o.flags, secrets), Given: setFlags,
 		Started: now(), Resumptions: []results.Resumption{}, Rollouts: []results.Outcome{},
 	}
+	run.Sessions = []results.Session{{Started: run.Started}}
 	var err error
 	for _, pack := range o.scenarios.LoadedPacks {
 		run.Packs = append(run.Packs, results.Pack{
@@ -83,7 +84,10 @@ func playerRecord(p *agentgwv1.Player, secrets []string) results.Player {
 		player.Model = &results.Model{
 			Provider: m.GetProvider(), Model: m.GetModel(),
 			BaseURL: Redact(m.GetBaseUrl(), secrets), MaxTokens: m.GetMaxTokens(),
-			ReasoningEffort: m.GetReasoningEffort(), ThinkingBudget: m.GetThinkingBudget(),
+			ReasoningEffort: m.GetReasoningEffort(), ThinkingBudget: m.GetThinkingBudget(), Stop: m.GetStop(),
+		}
+		if m.Seed != nil {
+			player.Model.Seed = proto.Int64(m.GetSeed())
 		}
 		if m.Temperature != nil {
 			player.Model.Temperature = proto.Float64(m.GetTemperature())
@@ -159,6 +163,9 @@ func Redact(text string, secrets []string) string {
 	return query.ReplaceAllString(text, fmt.Sprintf("${1}?%s", redacted))
 }
 
+// directoryName is a player's part of the name of a run's directory: its model, otherwise its name.
+func directoryName(p *agentgwv1.Player) string { return cmp.Or(p.GetModel().GetModel(), p.GetName()) }
+
 // open opens the output directory, determines the directory of the services' data, and returns the
 // new or resumed record of the run.
 func (o *Options) open(args, setFlags []string, spec sweep.Spec) (*directory, *results.Run, error) {
@@ -166,7 +173,7 @@ func (o *Options) open(args, setFlags []string, spec sweep.Spec) (*directory, *r
 		if o.flags.Changed("out") {
 			return nil, nil, process.UsageErrorf("--out: empty, expected a directory for the results")
 		}
-		o.out = filepath.Join("data", results.RunDirectory(o.agent, o.user, time.Now()))
+		o.out = filepath.Join("data", results.RunDirectory(directoryName(spec.Agents[0]), directoryName(spec.Users[0]), time.Now()))
 	}
 	d, err := openDirectory(o.out, o.resume)
 	if err != nil {

@@ -15,9 +15,9 @@ import (
 // resultFlags returns the flags that determine results: a resumed run must repeat them.
 func resultFlags() []string {
 	return []string{
-		"agent", "user", "scenarios", "variants", "split", "test-mode", "pack", "builtin", "preferred-tool-backend", "trials", "seed", "compat", "services", "replay",
+		"agent", "user", "scenarios", "variants", "language", "split", "test-mode", "pack", "builtin", "preferred-tool-backend", "trials", "seed", "compat", "services", "replay",
 		"base-url", "user-base-url", "temperature", "max-tokens", "user-temperature", "user-max-tokens", "model-timeout", "reasoning-effort", "user-reasoning-effort", "thinking-budget",
-		"user-thinking-budget", "max-rollout-bytes", "repeat-limit",
+		"user-thinking-budget", "stop", "user-stop", "model-seed", "user-model-seed", "max-rollout-bytes", "repeat-limit",
 	}
 }
 
@@ -52,13 +52,13 @@ func (o *Options) resumed(d *directory, now *results.Run) (*results.Run, error) 
 	if !o.installation.Network.Remote && !exists(filepath.Join(o.installation.Dir, rpc.StreamDirectory)) {
 		return nil, process.UsageErrorf("--resume: the rollouts of the run in %s are not in %s: repeat its --data-dir or --remote, or choose another --out", d.path, o.installation.Dir)
 	}
-	resumption := results.Resumption{Program: now.Program, Flags: make(map[string]string), Started: now.Started}
+	resumption := results.Resumption{Program: now.Program, Flags: make(map[string]string)}
 	for name, value := range now.Flags {
 		if value != run.Flags[name] && name != "resume" {
 			resumption.Flags[name] = value
 		}
 	}
-	run.Resumptions, run.Ended = append(run.Resumptions, resumption), nil
+	run.Resumptions, run.Sessions, run.Ended = append(run.Resumptions, resumption), append(run.Sessions, now.Sessions...), nil
 	return run, nil
 }
 

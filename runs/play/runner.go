@@ -18,8 +18,6 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	"github.com/toolsandbox/toolsandbox/internal/telemetry"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
-	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
-	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/runs/catalogue"
@@ -32,9 +30,6 @@ import (
 
 // flushLimit is the timeout of sending the last telemetry.
 const flushLimit = time.Second
-
-// originalPrefix may begin a player's name, as in the original.
-const originalPrefix = "RoleImplType."
 
 // errCreating means that it is unknown whether the services have the sweep.
 var errCreating = errors.New("interrupted while creating the sweep")
@@ -58,6 +53,7 @@ type Options struct {
 	models       modelOptions
 	euroeval     euroeval.Settings
 	spend        spendOptions
+	probe        probeOptions
 	agent, user  string
 	out, dataDir string
 	sweepID      string
@@ -67,6 +63,7 @@ type Options struct {
 	compat       bool
 	maxBytes     int64
 	repeatLimit  optional[int32]
+	floors       optional[bool]
 	services     string
 	resume       bool
 	replay       string
@@ -94,6 +91,7 @@ func (o *Options) RegisterFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.user, "user", "scripted", "who plays the `user`: see toolsandbox agents")
 	o.models.register(flags)
 	o.spend.register(flags)
+	o.probe.register(flags)
 	o.scenarios.RegisterFlags(flags)
 	flags.StringVarP(&o.out, "out", "o", "", "`directory` for the results (default: a new one below data)")
 	flags.StringVar(&o.dataDir, "data-dir", "", "`directory` for the services' data (default: .toolsandbox below --out)")
@@ -104,6 +102,9 @@ func (o *Options) RegisterFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.compat, "compat", false, "abort on mistakes of the model, as the original does")
 	o.repeatLimit = optionalInt[int32](32)
 	flags.Var(&o.repeatLimit, "repeat-limit", "equal turns of --agent in a row that end a rollout, 0 for no limit (default: 8, with --compat 0)")
+	o.floors = optionalBool()
+	flags.Var(&o.floors, "floors", "also play an idle and a random agent on the scenarios, to compare with (default: where a model or a program plays at most 400 scenarios)")
+	flags.Lookup("floors").NoOptDefVal = "true"
 	flags.Int64Var(&o.maxBytes, "max-rollout-bytes", defaultMaxBytes, "largest conversation in bytes; beyond it the rollout ends as a failure of the player that wrote most")
 	flags.StringVar(&o.services, "services", "", "source of hosted services' `answers`: recorded, offline, live or record (default: recordings, else offline)")
 	o.installation.ToolHost.RegisterServiceFlags(flags)
@@ -139,8 +140,12 @@ func (o *Options) prepare(ctx context.Context, stderr io.Writer, args []string) 
 		return sweep.Spec{}, err
 	}
 	o.agent, o.user = strings.TrimPrefix(o.agent, originalPrefix), strings.TrimPrefix(o.user, originalPrefix)
+	if o.resume {
+		o.out, _ = results.Locate(o.out)
+	}
 	specify := func(args []string) (sweep.Spec, error) { return o.specify(ctx, stderr, args) }
 	if o.replay != "" {
+		o.replay, _ = results.Locate(o.replay)
 		specify = o.replaySpec
 	}
 	spec, err := specify(args)
@@ -153,7 +158,7 @@ func (o *Options) prepare(ctx context.Context, stderr io.Writer, args []string) 
 	if err := o.validate(); err != nil {
 		return sweep.Spec{}, process.UsageErrorf("%w", err)
 	}
-	if err := o.rejectIneffective(spec); err != nil {
+	if err := errors.Join(o.rejectIneffective(spec), o.checkFloors(spec)); err != nil {
 		return sweep.Spec{}, err
 	}
 	if spec.Limit, err = o.spend.limit(spec); err != nil {
@@ -175,6 +180,9 @@ func (o *Options) validate() error {
 
 // specify converts the flags into a specification.
 func (o *Options) specify(ctx context.Context, stderr io.Writer, args []string) (sweep.Spec, error) {
+	if err := o.applyOriginal(stderr); err != nil {
+		return sweep.Spec{}, err
+	}
 	if o.agent == "" {
 		return sweep.Spec{}, process.UsageErrorf("--agent: missing, expected a name from toolsandbox agents, e.g. --agent oracle")
 	}
@@ -187,6 +195,9 @@ func (o *Options) specify(ctx context.Context, stderr io.Writer, args []string) 
 		return sweep.Spec{}, process.UsageErrorf("--user: %w", err)
 	}
 	if err := o.models.apply(agent, user, o.compat); err != nil {
+		return sweep.Spec{}, err
+	}
+	if err := separate(agent, user, stderr); err != nil {
 		return sweep.Spec{}, err
 	}
 	for _, s := range []flaggedPlayer{{"--agent", agent}, {"--user", user}} {
@@ -296,6 +307,12 @@ func (o *Options) Run(ctx context.Context, args []string, stdin io.Reader, stdou
 	if err := collector.finish(); err != nil {
 		return o.interrupted(ctx, errors.Join(watched, err), collector)
 	}
+	return o.conclude(ctx, watched, collector, stdout, stderr)
+}
+
+// conclude shows a run whose files are written, with its floors if it came to its end, and returns
+// what is wrong with it. watched is the error of following its sweep.
+func (o *Options) conclude(ctx context.Context, watched error, collector *collector, stdout, stderr io.Writer) error {
 	var different error
 	if collector.planned != nil {
 		different = errors.Join(o.damage(stderr, collector.record.Damaged()), o.compareReplay(stderr, collector.record.Rollouts))
@@ -306,6 +323,11 @@ func (o *Options) Run(ctx context.Context, args []string, stdin io.Reader, stdou
 	}
 	if watched != nil && !errors.Is(watched, sweep.ErrCancelled) {
 		return o.interrupted(ctx, watched, collector)
+	}
+	if watched == nil {
+		if err := o.playFloors(ctx, stderr, collector); err != nil {
+			return err
+		}
 	}
 	if err := o.show(stdout, stderr, collector); err != nil {
 		return err
@@ -341,6 +363,11 @@ func (o *Options) play(ctx context.Context, running *standalone.Installation, sp
 			return standalone.Cause(ctx, err)
 		}
 	}
+	if !o.resume {
+		if collector.record.Probe, err = o.probePlayers(ctx, connections.Conn(rpc.Orchestrator), spec, stderr); err != nil {
+			return standalone.Cause(ctx, err)
+		}
+	}
 	total, done, err := o.create(ctx, prepared, directory, collector.record)
 	if err != nil && ctx.Err() != nil && o.installation.Network.Remote {
 		return fmt.Errorf("%w: sweep %s may continue: stop it with %s", errCreating, prepared.ID(), sweep.Command(o.installation.Network, "cancel", prepared.ID()))
@@ -352,12 +379,9 @@ func (o *Options) play(ctx context.Context, running *standalone.Installation, sp
 	if collector.record.SpecificationSHA256, err = directory.specify(spec); err != nil {
 		return err
 	}
-	collector.start(prepared, report.NewProgress(stderr, total, done))
-	wait := &report.Wait{}
-	return standalone.Cause(ctx, prepared.Watch(ctx, func(progress *orchestratorv1.SweepProgress) { wait.Report(stderr, progress) }, func(result *busv1.Result) error {
-		wait.Reset()
-		return collector.add(result)
-	}))
+	progress := report.NewProgress(stderr, total, done)
+	collector.start(prepared, progress)
+	return standalone.Cause(ctx, prepared.Watch(ctx, progress.Report, collector.add))
 }
 
 // create creates the sweep, or continues the directory's, and records that.
@@ -410,7 +434,12 @@ func (o *Options) show(stdout, stderr io.Writer, collector *collector) error {
 	if o.asJSON {
 		return report.JSON(stdout, summary)
 	}
-	if err := errors.Join(report.WriteTable(stdout, collector.rows, summary.Categories), report.WriteEuroEval(stdout, collector.euroeval), report.WriteCauses(stdout, collector.rows), report.WriteUserFlags(stdout, results.CountUserFlags(collector.rollouts())), report.WriteUsage(stdout, collector.rows)); err != nil {
+	totals := collector.record.Totals
+	if err := errors.Join(
+		report.WriteTable(stdout, collector.rows, summary.Categories), report.WriteEuroEval(stdout, collector.euroeval),
+		report.WriteFloors(stdout, totals.Floors, summary.Mean(), totals.Scored, totals.Rollouts), report.WriteCauses(stdout, totals.CauseCounts),
+		report.WriteUserFlags(stdout, totals.UserFlagCounts), report.WriteUsage(stdout, collector.rows),
+	); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(stderr, "results: %s\n", filepath.Join(o.out, results.SummaryFile))

@@ -24,7 +24,7 @@ func CheckSockets(installation standalone.Config, spec sweep.Spec) error {
 		// A rollout asks one player at a time.
 		rollouts := min(spec.Parallel, len(spec.Scenarios)*spec.Trials)
 		if err := filelimit.Check(min(rollouts, installation.AgentGateway.ModelConnections)); err != nil {
-			return process.UsageErrorf("--parallel %d: %w: raise it, lower --parallel, or give an HTTP/2 server without TLS as --base-url h2c://HOST", spec.Parallel, err)
+			return process.UsageErrorf("--parallel %d: %w; or lower --parallel, or give an HTTP/2 server without TLS as --base-url h2c://HOST", spec.Parallel, err)
 		}
 	}
 	return nil

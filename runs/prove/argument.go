@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/toolsandbox/toolsandbox/internal/parameter"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/python"
 )
 
@@ -155,6 +156,7 @@ func otherDigits(text string) string {
 
 // toolInfo describes a tool.
 type toolInfo struct {
+	tool       *worldv1.Tool
 	name       string
 	readOnly   bool
 	agent      bool // the agent may call it

@@ -179,7 +179,7 @@ func (p *player) tools(ctx context.Context, s *scenariov1.Scenario) (map[string]
 	}
 	tools := make(map[string]*toolInfo)
 	for _, info := range list.GetTools() {
-		tool := &toolInfo{name: info.GetTool().GetExecutionName(), readOnly: info.GetReadOnly(),
+		tool := &toolInfo{tool: info.GetTool(), name: info.GetTool().GetExecutionName(), readOnly: info.GetReadOnly(),
 			agent: slices.Contains(info.GetVisibleTo(), worldv1.Role_ROLE_AGENT)}
 		if tool.parameters, err = parameter.Read(info.GetTool().GetParametersJson()); err != nil {
 			return nil, fmt.Errorf("parameters of tool %s: %w", tool.name, err)

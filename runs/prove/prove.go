@@ -23,6 +23,7 @@ const (
 	ruleTool      = "tool"
 	ruleCategory  = "category"
 	ruleConsent   = "consent"
+	ruleTold      = "told"
 )
 
 // Prove proves scenarios on a running installation. They must have passed scenario.Validate. It
@@ -141,6 +142,7 @@ func (s *candidate) observeOracle(ctx context.Context, p *player) error {
 		s.report.Notes = append(s.report.Notes, "change this call unless it should fail: "+failing)
 	}
 	s.checkConstraints()
+	s.checkTold()
 	s.planMutants()
 	s.planUnasked()
 	s.planTriggers()

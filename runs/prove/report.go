@@ -33,7 +33,7 @@ type Report struct {
 
 // Failure is one broken rule.
 type Failure struct {
-	// Rule is oracle, idle, milestone, mutant, minefield, tool or category.
+	// Rule is oracle, idle, milestone, mutant, minefield, tool, category, consent or told.
 	Rule string `json:"rule"`
 	// Reason describes the fault.
 	Reason string `json:"reason"`

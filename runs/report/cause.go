@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -11,109 +10,73 @@ import (
 
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	"github.com/toolsandbox/toolsandbox/runs/output"
+	"github.com/toolsandbox/toolsandbox/runs/results"
 )
 
-// callAsText is the kind of causes whose count asks for a remedy.
-const callAsText = "call_as_text"
-
-// maxDetail is the number of characters of a detail in the table of causes.
-const maxDetail = 24
-
-// causeTotal is one kind of causes over all rollouts.
-type causeTotal struct {
-	kind, detail string
-	times        int
-	with         []float64 // scores of the rollouts with it
-}
+// maxClass is the number of characters of a class in the table of causes.
+const maxClass = 24
 
 // WriteCauses prints what may have cost an agent its score: in how many rollouts, and the mean
-// score of these and of the others. It prints nothing if all rollouts have the full score.
-func WriteCauses(w io.Writer, rows []Row) error {
-	totals := causeTotals(rows)
-	if len(totals) == 0 {
+// score of these and of the others. The faults of the simulated user follow, with the agent's mean
+// without the rollouts that have them. It prints nothing if all rollouts have the full score.
+func WriteCauses(w io.Writer, counts *results.CauseCounts) error {
+	if counts == nil || counts.Mean == nil || *counts.Mean == 1 {
 		return nil
 	}
-	sum, scored := 0.0, 0
-	for _, row := range rows {
-		if row.Scored() {
-			sum, scored = sum+row.Result.GetSimilarity(), scored+1
-		}
+	at := slices.IndexFunc(counts.Causes, func(c results.CauseCount) bool { return c.User })
+	if at < 0 {
+		at = len(counts.Causes)
 	}
-	if sum == float64(scored) {
-		return nil
+	text := causeTable(w, "cause", counts.Causes[:at]) + callsAsText(counts.Causes[:at]) + causeTable(w, "the simulated user's fault", counts.Causes[at:])
+	if counts.UserFailed > 0 {
+		text += fmt.Sprintf("agent's mean %s, n %d; without the rollouts whose user failed %s, n %d\n",
+			orNoScore(counts.Mean, "%.3f"), counts.Scored, orNoScore(counts.MeanWithout, "%.3f"), counts.Scored-counts.UserFailed)
 	}
-	list := newTable(table.Row{"cause", "rollouts", "times", "score with", "without"})
-	texts := 0
-	for _, total := range totals {
-		with := 0.0
-		for _, score := range total.with {
-			with += score
+	if missing := counts.Rollouts - counts.Scored; missing > 0 {
+		user := ""
+		if counts.UserUnscored > 0 {
+			user = fmt.Sprintf(", %d for the user's fault", counts.UserUnscored)
 		}
-		without := noScore
-		if others := scored - len(total.with); others > 0 {
-			without = number((sum - with) / float64(others))
-		}
-		list.AppendRow(table.Row{total.name(), len(total.with), total.times, number(with / float64(len(total.with))), without})
-		if total.kind == callAsText {
-			texts = total.times
-		}
-	}
-	text := "\n" + list.Render() + "\n"
-	switch {
-	case texts == 1:
-		text += "1 text looks like a call: is the server's tool parser on?\n"
-	case texts > 1:
-		text += fmt.Sprintf("%d texts look like calls: is the server's tool parser on?\n", texts)
+		text += fmt.Sprintf("%d of %d rollouts have no score and are missing here%s\n", missing, counts.Rollouts, user)
 	}
 	_, err := io.WriteString(w, text)
 	return err
 }
 
-// causeTotals sums the causes of scored rollouts by kind, the most frequent first.
-func causeTotals(rows []Row) []*causeTotal {
-	var totals []*causeTotal
-	for _, row := range rows {
-		if !row.Scored() {
-			continue
-		}
-		seen := make(map[*causeTotal]bool)
-		for _, cause := range row.Result.GetCauses() {
-			at := slices.IndexFunc(totals, func(t *causeTotal) bool { return t.kind == cause.GetKind() && t.detail == detail(cause) })
-			if at < 0 {
-				at, totals = len(totals), append(totals, &causeTotal{kind: cause.GetKind(), detail: detail(cause)})
-			}
-			total := totals[at]
-			total.times += int(cause.GetCount())
-			if !seen[total] {
-				seen[total], total.with = true, append(total.with, row.Result.GetSimilarity())
-			}
-		}
-	}
-	slices.SortFunc(totals, func(a, b *causeTotal) int {
-		return cmp.Or(cmp.Compare(len(b.with), len(a.with)), cmp.Compare(a.kind, b.kind), cmp.Compare(a.detail, b.detail))
-	})
-	return totals
-}
-
-// detail returns what distinguishes causes of one kind: the type of a tool's error, and the
-// provider's reason for an empty answer.
-func detail(cause *busv1.Cause) string {
-	switch cause.GetKind() {
-	case "tool_error", "empty_answer", "model_failure":
-		return cause.GetDetail()
-	default:
+// causeTable returns a table of causes as wide as w after a blank line, "" without any.
+func causeTable(w io.Writer, title string, causes []results.CauseCount) string {
+	if len(causes) == 0 {
 		return ""
 	}
+	list := newTable(table.Row{title, "rollouts", "times", "score with", "without"})
+	for _, c := range causes {
+		list.Append(table.Row{causeTitle(c), c.Rollouts, c.Times, orNoScore(c.MeanWith, "%.3f"), orNoScore(c.MeanWithout, "%.3f")})
+	}
+	return "\n" + list.Fit(output.Width(w)) + "\n"
 }
 
-func (t *causeTotal) name() string {
-	name := strings.ReplaceAll(t.kind, "_", " ")
-	if t.detail == "" {
+// callsAsText asks for a remedy if texts look like calls.
+func callsAsText(causes []results.CauseCount) string {
+	name := results.CauseName(busv1.CauseKind_CAUSE_KIND_CALL_AS_TEXT)
+	at := slices.IndexFunc(causes, func(c results.CauseCount) bool { return c.Kind == name })
+	switch {
+	case at < 0:
+		return ""
+	case causes[at].Times == 1:
+		return "1 text looks like a call: is the server's tool parser on?\n"
+	default:
+		return fmt.Sprintf("%d texts look like calls: is the server's tool parser on?\n", causes[at].Times)
+	}
+}
+
+func causeTitle(c results.CauseCount) string {
+	name := strings.ReplaceAll(c.Kind, "_", " ")
+	if c.Class == "" {
 		return name
 	}
-	shown := []rune(output.Line(t.detail))
-	if len(shown) > maxDetail {
-		shown = append(shown[:maxDetail-1], '…')
+	shown := []rune(output.Line(c.Class))
+	if len(shown) > maxClass {
+		shown = append(shown[:maxClass-1], '…')
 	}
 	return name + ": " + string(shown)
 }

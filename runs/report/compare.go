@@ -13,6 +13,7 @@ import (
 	"gonum.org/v1/gonum/mathext"
 
 	"github.com/toolsandbox/toolsandbox/original/resultfile"
+	"github.com/toolsandbox/toolsandbox/runs/output"
 )
 
 // confidence is the probability of an interval of a mean change.
@@ -206,9 +207,9 @@ func WriteComparison(w io.Writer, c *Comparison) error {
 	fmt.Fprintf(&out, "first:  %s\nsecond: %s\n\n", c.First.text(), c.Second.text())
 	categories := newTable(table.Row{"category", "scenarios", "first", "second", "change"})
 	for _, category := range c.Categories {
-		categories.AppendRow(table.Row{category.Name, category.Scenarios, number(category.First), number(category.Second), signed(category.Change)})
+		categories.Append(table.Row{category.Name, category.Scenarios, number(category.First), number(category.Second), signed(category.Change)})
 	}
-	fmt.Fprintf(&out, "%s\n\n%d scenarios: %d better, %d equal, %d worse", categories.Render(), c.Better+c.Equal+c.Worse, c.Better, c.Equal, c.Worse)
+	fmt.Fprintf(&out, "%s\n\n%d scenarios: %d better, %d equal, %d worse", categories.Fit(output.Width(w)), c.Better+c.Equal+c.Worse, c.Better, c.Equal, c.Worse)
 	if c.Low != nil {
 		fmt.Fprintf(&out, "; 95 %% interval of the mean change: %s to %s", signed(*c.Low), signed(*c.High))
 	}
@@ -222,7 +223,7 @@ func WriteComparison(w io.Writer, c *Comparison) error {
 		}
 	}
 	if len(c.Changed) > 0 {
-		out.WriteString("\n" + c.changedTable() + "\n")
+		out.WriteString("\n" + c.changedTable(output.Width(w)) + "\n")
 	}
 	_, err := io.WriteString(w, out.String())
 	return err
@@ -244,7 +245,7 @@ func (r ComparedRun) text() string {
 }
 
 // changedTable returns the changed scenarios, of many those that changed most in each direction.
-func (c *Comparison) changedTable() string {
+func (c *Comparison) changedTable(width int) string {
 	shown, hidden := c.Changed, ""
 	if n := len(shown); n > mostRows {
 		shown = slices.Concat(shown[:worstRows], shown[n-worstRows:])
@@ -252,9 +253,9 @@ func (c *Comparison) changedTable() string {
 	}
 	rows := newTable(table.Row{"scenario", "first", "second", "change"})
 	for _, change := range shown {
-		rows.AppendRow(table.Row{change.Name, number(change.First), number(change.Second), signed(change.Change)})
+		rows.Append(table.Row{change.Name, number(change.First), number(change.Second), signed(change.Change)})
 	}
-	return rows.Render() + hidden
+	return rows.Fit(width) + hidden
 }
 
 // signed formats a change. A change that rounds to 0 has no sign.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/euroeval"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	"github.com/toolsandbox/toolsandbox/runs/output"
 	"github.com/toolsandbox/toolsandbox/runs/results"
 )
 
@@ -65,12 +66,12 @@ func WriteEuroEval(w io.Writer, content *results.EuroEval) error {
 	}
 	categories := newTable(table.Row{"category", "answers", "euroeval", "bfcl-strict", "differ"})
 	for _, c := range content.Categories() {
-		categories.AppendRow(table.Row{c.Category, c.Predictions, percent(c.EuroEval), percent(c.Strict), c.Disagreements})
+		categories.Append(table.Row{c.Category, c.Predictions, percent(c.EuroEval), percent(c.Strict), c.Disagreements})
 	}
 	sets := newTable(table.Row{"data set", "split", "answers", "euroeval", "aligned", "bfcl-strict", "differ"})
 	for i := range content.DataSets {
 		set := &content.DataSets[i]
-		sets.AppendRow(table.Row{
+		sets.Append(table.Row{
 			set.DataSet, set.Split, set.Predictions, intervalText(set.EuroEval), intervalText(set.Aligned), intervalText(set.StrictShare), set.Disagreements,
 		})
 	}
@@ -80,7 +81,7 @@ func WriteEuroEval(w io.Writer, content *results.EuroEval) error {
 			failures += fmt.Sprintf("%s: %d of %d iterations do not count, because EuroEval's metric raises\n", set.DataSet, set.Failed, content.Iterations)
 		}
 	}
-	_, err := fmt.Fprintf(w, "\n%s\n\n%s\n%s%s\n%s\n", categories.Render(), sets.Render(), failures, euroevalLegend, quirks(content.DataSets))
+	_, err := fmt.Fprintf(w, "\n%s\n\n%s\n%s%s\n%s\n", categories.Fit(output.Width(w)), sets.Fit(output.Width(w)), failures, euroevalLegend, quirks(content.DataSets))
 	return err
 }
 

@@ -5,9 +5,12 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
+	"github.com/toolsandbox/toolsandbox/runs/output"
 )
 
 // TestProgressMean checks the mean of scores, and a dash without scores.
@@ -36,6 +39,39 @@ func TestProgressMean(t *testing.T) {
 			t.Errorf("got %q, want it to begin with %q", last, test.want)
 		}
 	}
+}
+
+// TestProgressOnTerminal checks the line on a terminal. It says what the other rollouts do, and
+// follows finished rollouts until the next report.
+func TestProgressOnTerminal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		progress := &Progress{w: &out, terminal: output.NewWriter(&out), total: 4, began: time.Now()}
+		check := func(want string) {
+			t.Helper()
+			lines := strings.Split(out.String(), "\r\x1b[2K")
+			if got := lines[len(lines)-1]; got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		}
+		add := func(name string) {
+			time.Sleep(time.Second) //nolint:forbidigo // synctest's clock jumps
+			progress.Add(Row{Name: name, Result: &busv1.Result{Similarity: 1, End: &busv1.End{Reason: busv1.EndReason_END_REASON_FINISHED}}})
+		}
+		progress.Report(&orchestratorv1.SweepProgress{Total: 4})
+		check("")
+		progress.Report(&orchestratorv1.SweepProgress{Total: 4, Running: 2, Queued: 2, Asked: 2, Counted: true})
+		check("0/4 rollouts, 2 running (2 wait for the model), 2 queued, 0s")
+		add("a")
+		check("1/4 rollouts, 2 running (2 wait for the model), 1 queued, mean score 1.000, 0 failed, 0 not scored, 1.0/s, about 3s left: a")
+		progress.Report(&orchestratorv1.SweepProgress{Total: 4, Done: 1, Running: 2, Queued: 1, Asked: 2, Limited: 1, Counted: true})
+		add("b")
+		add("c")
+		check("3/4 rollouts, 1 running (1 wait for the model), mean score 1.000, 0 failed, 0 not scored, 1.0/s, about 1s left: c")
+		add("d")
+		progress.End()
+		check("4/4 rollouts, mean score 1.000, 0 failed, 0 not scored, 1.0/s, took 4s: d\n")
+	})
 }
 
 // TestProgressPace checks rate and remaining time. Rollouts that were already done do not count for

@@ -26,7 +26,7 @@ type Row struct {
 	Name string
 	// Result is the result with its score.
 	Result *busv1.Result
-	// Duration is the time from the first to the last message.
+	// Duration is the time in which the rollout was played, without pauses.
 	Duration time.Duration
 	// Usage is the tokens and costs of the models' turns.
 	Usage []*busv1.TurnUsage
@@ -49,6 +49,9 @@ func (r Row) Scored() bool { return resultfile.Scored(r.Result) }
 
 // leastRemark is the minimum width of a remark on a terminal.
 const leastRemark = 20
+
+// leastName is the width of a scenario's name below which it does not wrap.
+const leastName = 16
 
 // mostRows is the largest number of rollouts with a line each. A larger table shows only the worst,
 // and as many without a score.
@@ -78,13 +81,13 @@ func WriteTable(w io.Writer, rows []Row, totals resultfile.Categories) error {
 	}
 	categories := ""
 	if len(rows) == 0 || !graded(rows) {
-		categories = "\n" + categoryTable(totals) + "\n"
+		categories = "\n" + categoryTable(totals, output.Width(w)) + "\n"
 	}
 	_, err := io.WriteString(w, list+hidden+categories)
 	return err
 }
 
-func categoryTable(totals resultfile.Categories) string {
+func categoryTable(totals resultfile.Categories, width int) string {
 	categories := newTable(table.Row{"category", "score", "turns", "n"})
 	totals, incomplete := slices.Clone(totals), false
 	slices.SortStableFunc(totals, func(a, b resultfile.Category) int { return compareCategories(a.Name, b.Name) })
@@ -93,12 +96,12 @@ func categoryTable(totals resultfile.Categories) string {
 		if total.Scored < total.Rollouts {
 			n, incomplete = fmt.Sprintf("%d of %d", total.Scored, total.Rollouts), true
 		}
-		categories.AppendRow(table.Row{total.Name, orNoScore(total.Similarity, "%.3f"), orNoScore(total.TurnCount, "%.1f"), n})
+		categories.Append(table.Row{total.Name, orNoScore(total.Similarity, "%.3f"), orNoScore(total.TurnCount, "%.1f"), n})
 	}
 	if incomplete {
-		return categories.Render() + "\n" + incompleteLegend
+		return categories.Fit(width) + "\n" + incompleteLegend
 	}
-	return categories.Render()
+	return categories.Fit(width)
 }
 
 // compareCategories orders categories by name, all scenarios last.
@@ -146,16 +149,28 @@ var scoreColumns = columns{
 	},
 }
 
-// rollouts returns the lines of the rollouts with their remarks. A remark gets the rest of the
-// width, at least leastRemark; a width of 0 is unlimited.
+// rollouts returns the lines of the rollouts with their remarks. Names wrap to leave room for the
+// remarks. A remark gets the rest of the width, at least leastRemark; a width of 0 is unlimited.
 func rollouts(rows []Row, c columns, width int) string {
-	t := newTable(c.titles)
-	for _, row := range rows {
-		t.AppendRow(c.cells(row))
-	}
-	lines := strings.Split(t.Render(), "\n")
+	names, longest := make([]string, len(rows)), 0
 	for i, row := range rows {
-		at := len(lines) - len(rows) + i
+		names[i] = row.Name
+		longest = max(longest, text.StringWidthWithoutEscSequences(row.Name))
+	}
+	lines := linesOf(rows, names, c)
+	room := width
+	if slices.ContainsFunc(rows, func(row Row) bool { return remark(row) != "" }) {
+		room -= leastRemark + 1
+	}
+	if over := text.LongestLineLen(lines[0]) - room; width > 0 && over > 0 && longest > leastName {
+		for i, row := range rows {
+			names[i] = text.WrapHard(row.Name, max(leastName, longest-over))
+		}
+		lines = linesOf(rows, names, c)
+	}
+	at := len(lines)
+	for i, row := range slices.Backward(rows) {
+		at -= strings.Count(names[i], "\n") + 1
 		note := remark(row)
 		if note == "" {
 			continue
@@ -166,6 +181,17 @@ func rollouts(rows []Row, c columns, width int) string {
 		lines[at] += " " + note
 	}
 	return strings.Join(lines, "\n")
+}
+
+// linesOf returns the lines of a table of rollouts under other names, which may have several lines.
+func linesOf(rows []Row, names []string, c columns) []string {
+	t := newTable(c.titles)
+	for i, row := range rows {
+		cells := c.cells(row)
+		cells[0] = names[i]
+		t.Append(cells)
+	}
+	return strings.Split(t.Fit(0), "\n")
 }
 
 // WriteUserFlags prints the violations of simulated users by rule; nothing if all users were
@@ -188,27 +214,16 @@ func WriteUserFlags(w io.Writer, counts *results.UserFlagCounts) error {
 	return err
 }
 
-// NewTable returns a table without a border.
-func NewTable(header table.Row) table.Writer {
-	t := table.NewWriter()
-	t.SetStyle(table.StyleLight)
-	t.Style().Format.Header = text.FormatDefault
-	t.Style().Options.DrawBorder = false
-	t.Style().Options.SeparateColumns = false
-	t.AppendHeader(header)
-	return t
-}
-
 // newTable returns a table with titled columns after the first on the right.
-func newTable(header table.Row) table.Writer {
-	t := NewTable(header)
+func newTable(header table.Row) *output.Table {
+	t := output.NewTable(header)
 	var right []table.ColumnConfig
 	for i := 1; i < len(header); i++ {
 		if header[i] != "" {
 			right = append(right, table.ColumnConfig{Number: i + 1, Align: text.AlignRight, AlignHeader: text.AlignRight})
 		}
 	}
-	t.SetColumnConfigs(right)
+	t.SetColumns(right)
 	return t
 }
 

@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -63,6 +64,33 @@ func TestReasons(t *testing.T) {
 	var out bytes.Buffer
 	if err := WriteTable(&out, rows, nil); err != nil || !strings.Contains(out.String(), "no, never\n") {
 		t.Errorf("Table into a buffer: got %v and\n%s\nwant whole reasons", err, &out)
+	}
+}
+
+// TestLongNames checks that rollouts with long names fit 80 columns, each remark beside its row.
+func TestLongNames(t *testing.T) {
+	name := strings.Repeat("add_reminder_content_", 6)
+	rows := []Row{
+		endedRow(name+"a", busv1.EndReason_END_REASON_INFRASTRUCTURE, "the server says no"),
+		endedRow("b", busv1.EndReason_END_REASON_MESSAGE_LIMIT, ""),
+		endedRow(name+"c", busv1.EndReason_END_REASON_FINISHED, ""),
+	}
+	lines := strings.Split(rollouts(rows, scoreColumns, 80), "\n")
+	if longest := text.LongestLineLen(strings.Join(lines, "\n")); longest > 80 {
+		t.Errorf("got %d columns, want at most 80:\n%s", longest, strings.Join(lines, "\n"))
+	}
+	whole := ""
+	for _, line := range lines[2:] {
+		first, _, _ := strings.Cut(strings.TrimLeft(line, " "), " ")
+		whole += first
+	}
+	if want := name + "ab" + name + "c"; whole != want {
+		t.Errorf("names: got %s, want %s", whole, want)
+	}
+	for remark, at := range map[string]string{"not scored": " add_reminder", "message limit": " b "} {
+		if i := slices.IndexFunc(lines, func(line string) bool { return strings.Contains(line, remark) }); i < 0 || !strings.HasPrefix(lines[i], at) {
+			t.Errorf("%q is not beside %q:\n%s", remark, at, strings.Join(lines, "\n"))
+		}
 	}
 }
 

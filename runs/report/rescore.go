@@ -1,6 +1,7 @@
 package report
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/original/resultfile"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
+	"github.com/toolsandbox/toolsandbox/runs/output"
 	"github.com/toolsandbox/toolsandbox/runs/results"
 )
 
@@ -34,6 +36,8 @@ type Rescore struct {
 	// nil if no user was checked.
 	Flagged        []string                `json:"user_flags_changed"`
 	UserFlagCounts *results.UserFlagCounts `json:"user_flag_counts,omitempty"`
+	// CauseCounts counts the causes of the selected rollouts under the new scores, nil without any.
+	CauseCounts *results.CauseCounts `json:"cause_counts,omitempty"`
 	// Written is set if the new scores and flags are in the run's directory.
 	Written bool `json:"written"`
 }
@@ -114,16 +118,16 @@ func nodes(before, after resultfile.Mapping, graph *evaluationv1.Graph) []NodeCh
 	return moved
 }
 
-// WriteRescore writes one line per rollout whose score moved, the totals, and the changed flags of
-// users.
+// WriteRescore writes one line per rollout whose score moved, the totals, the causes, and the
+// changed flags of users.
 func WriteRescore(w io.Writer, r *Rescore) error {
 	var out strings.Builder
 	if len(r.Moved) > 0 {
 		moved := newTable(table.Row{"scenario", "before", "after", "change", ""})
 		for _, move := range r.Moved {
-			moved.AppendRow(table.Row{move.Name, orNone(move.Before), orNone(move.After), move.change(), move.text()})
+			moved.Append(table.Row{move.Name, orNone(move.Before), orNone(move.After), move.change(), move.text()})
 		}
-		out.WriteString(moved.Render() + "\n\n")
+		out.WriteString(moved.Fit(output.Width(w)) + "\n\n")
 	}
 	total := len(r.Moved) + r.Unmoved
 	fmt.Fprintf(&out, "%d of %d scores moved, mean %s before, %s after\n", len(r.Moved), total, orNone(r.Before), orNone(r.After))
@@ -143,7 +147,7 @@ func WriteRescore(w io.Writer, r *Rescore) error {
 	if _, err := io.WriteString(w, out.String()); err != nil {
 		return err
 	}
-	return WriteUserFlags(w, r.UserFlagCounts)
+	return errors.Join(WriteCauses(w, r.CauseCounts), WriteUserFlags(w, r.UserFlagCounts))
 }
 
 // change formats the difference of the scores.

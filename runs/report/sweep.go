@@ -11,6 +11,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/original/resultfile"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
+	"github.com/toolsandbox/toolsandbox/runs/output"
 )
 
 // The states of a sweep.
@@ -56,12 +57,12 @@ func NewSweep(info *orchestratorv1.SweepInfo) Sweep {
 func Sweeps(w io.Writer, sweeps []Sweep) error {
 	t := newTable(table.Row{"sweep", "state", "done", "agent", "user", "created"})
 	for _, s := range sweeps {
-		t.AppendRow(table.Row{
+		t.Append(table.Row{
 			s.ID, s.State, fmt.Sprintf("%d/%d", s.Done, s.Total), strings.Join(s.Agents, ", "), strings.Join(s.Users, ", "),
 			s.Created.Local().Format(time.DateTime),
 		})
 	}
-	_, err := fmt.Fprintln(w, t.Render())
+	_, err := fmt.Fprintln(w, t.Fit(output.Width(w)))
 	return err
 }
 

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
@@ -18,23 +19,56 @@ type Wait struct {
 	told   time.Time
 }
 
-// Report prints the pending rollouts at the second progress report without a result in between, and
-// then once a minute.
+// Report prints what the rollouts without a result do, at the second progress report without a
+// result in between and then once a minute.
 func (w *Wait) Report(out io.Writer, progress *orchestratorv1.SweepProgress) {
-	if progress.GetRunning()+progress.GetQueued() == 0 { // the watch has just started
+	if w.due(progress) {
+		_, _ = fmt.Fprintf(out, "waiting for results: %d of %d rollouts are done, %s\n", progress.GetDone(), progress.GetTotal(), counts(progress))
+	}
+}
+
+// due reports whether a message is due.
+func (w *Wait) due(progress *orchestratorv1.SweepProgress) bool {
+	if !progress.GetCounted() { // the watch has just started
 		w.silent = 0
-		return
+		return false
 	}
 	if w.silent++; w.silent < 2 || time.Since(w.told) < waitEvery {
-		return
+		return false
 	}
 	w.told = time.Now()
-	why := fmt.Sprintf("orchestrators work on %d, %d are queued", progress.GetRunning(), progress.GetQueued())
-	if progress.GetRunning() == 0 {
-		why = fmt.Sprintf("%d are queued, and no orchestrator takes them: check that one runs with --orchestrator-parallel above 0", progress.GetQueued())
-	}
-	_, _ = fmt.Fprintf(out, "waiting for results: %d of %d rollouts are done, %s\n", progress.GetDone(), progress.GetTotal(), why)
+	return true
 }
 
 // Reset resets the wait after a result.
 func (w *Wait) Reset() { *w = Wait{} }
+
+// counts says what the rollouts without a result do.
+func counts(progress *orchestratorv1.SweepProgress) string {
+	if progress.GetRunning()+progress.GetScoring()+progress.GetRetrying() == 0 && progress.GetQueued() > 0 {
+		return fmt.Sprintf("%d queued, and no orchestrator takes them: check that one runs with --orchestrator-parallel above 0", progress.GetQueued())
+	}
+	running := fmt.Sprintf("%d running", progress.GetRunning())
+	var requests []string
+	for _, part := range []struct {
+		n    int64
+		what string
+	}{{progress.GetAsked(), "wait for the model"}, {progress.GetLimited(), "for its limits"}} {
+		if part.n > 0 {
+			requests = append(requests, fmt.Sprintf("%d %s", part.n, part.what))
+		}
+	}
+	if len(requests) > 0 {
+		running += " (" + strings.Join(requests, ", ") + ")"
+	}
+	parts := []string{running}
+	for _, part := range []struct {
+		n    int64
+		what string
+	}{{progress.GetQueued(), "queued"}, {progress.GetScoring(), "to be scored"}, {progress.GetRetrying(), "to be tried again"}} {
+		if part.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", part.n, part.what))
+		}
+	}
+	return strings.Join(parts, ", ")
+}

@@ -38,6 +38,8 @@ type Rollout struct {
 	resultfile.Rollout
 	// Usage is the usage of models by turn.
 	Usage []*busv1.TurnUsage
+	// Work is when workers played the rollout.
+	Work []Work
 	// Damage is the reason why the trajectory cannot be read, empty if it can.
 	Damage string
 	// Digest is the result of WriteTrajectory.

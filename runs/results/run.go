@@ -23,8 +23,10 @@ type Run struct {
 	Program Program `json:"program"`
 	Agent   Player  `json:"agent"`
 	User    Player  `json:"user"`
-	Trials  int     `json:"trials"`
-	Seed    int64   `json:"seed"`
+	// Probe is what the servers of models did before the first rollout, null if none was probed.
+	Probe  *Probes `json:"probe"`
+	Trials int     `json:"trials"`
+	Seed   int64   `json:"seed"`
 	// Packs are the sources of the scenarios, null in a replay. Catalogue is the played part of them.
 	Packs     []Pack    `json:"packs"`
 	Catalogue Catalogue `json:"catalogue"`
@@ -37,6 +39,10 @@ type Run struct {
 	// kill.
 	Started time.Time  `json:"started"`
 	Ended   *time.Time `json:"ended"`
+	// Sessions are the times of work: from the start, and from each resumption. Seconds is their sum,
+	// without the pauses in between.
+	Sessions []Session `json:"sessions"`
+	Seconds  float64   `json:"seconds"`
 	// Resumptions are the resumptions of the run. Each is a round of the sweep.
 	Resumptions []Resumption `json:"resumptions"`
 	// Files are the hex SHA-256 of the other files beside RunFile that the run wrote, by name.
@@ -71,6 +77,8 @@ type Model struct {
 	MaxTokens       int32    `json:"max_tokens,omitempty"`
 	ReasoningEffort string   `json:"reasoning_effort,omitempty"`
 	ThinkingBudget  int32    `json:"thinking_budget,omitempty"`
+	Stop            []string `json:"stop,omitempty"`
+	Seed            *int64   `json:"seed,omitempty"`
 }
 
 // Pack is a pack of scenarios.
@@ -96,9 +104,29 @@ type Catalogue struct {
 type Resumption struct {
 	Program Program `json:"program"`
 	// Flags are the values of changed flags.
-	Flags   map[string]string `json:"flags"`
-	Started time.Time         `json:"started"`
-	Ended   *time.Time        `json:"ended"`
+	Flags map[string]string `json:"flags"`
+}
+
+// Session is the time from a start or a resumption of a run to its end.
+type Session struct {
+	Started time.Time `json:"started"`
+	// Ended is null while the session is active or after a kill. The next end of the run then sets it
+	// to the last message of the session that is stored.
+	Ended *time.Time `json:"ended"`
+	// Seconds is the time between, 0 without an end.
+	Seconds float64 `json:"seconds"`
+}
+
+// Work is the time in which a worker played a rollout.
+type Work struct{ Started, Ended time.Time }
+
+// Worked returns the time of work, without the pauses in between.
+func Worked(all []Work) time.Duration {
+	var sum time.Duration
+	for _, w := range all {
+		sum += max(w.Ended.Sub(w.Started), 0)
+	}
+	return sum
 }
 
 // Round returns the current round of the sweep.
@@ -123,14 +151,15 @@ func (r *Run) NotPlayed() int {
 	return r.Totals.Rollouts - r.Totals.Done
 }
 
-// Causes returns the causes of a rollout by its name.
-func (r *Run) Causes(name string) []Cause {
-	for _, rollout := range r.Rollouts {
-		if rollout.Name == name {
-			return rollout.Causes
+// Causes returns the causes of each rollout, by its name. Those of a nil run are unknown.
+func (r *Run) Causes() map[string][]Cause {
+	causes := make(map[string][]Cause)
+	if r != nil {
+		for _, rollout := range r.Rollouts {
+			causes[rollout.Name] = rollout.Causes
 		}
 	}
-	return nil
+	return causes
 }
 
 // Outcome is the data of a rollout besides its score.
@@ -160,27 +189,6 @@ type Outcome struct {
 	Usage *Usage `json:"usage,omitempty"`
 }
 
-// Cause is what happened in a rollout that may have cost the agent its score.
-type Cause struct {
-	// Kind is the kind, as docs/scoring.md lists them.
-	Kind string `json:"kind"`
-	// Count is how often it happened.
-	Count int `json:"count"`
-	// Index is the index of the message at which it happened first; the number of messages for the
-	// end.
-	Index int `json:"index"`
-	// Detail says more about the first, for people.
-	Detail string `json:"detail,omitempty"`
-}
-
-func causes(list []*busv1.Cause) []Cause {
-	var all []Cause
-	for _, c := range list {
-		all = append(all, Cause{c.GetKind(), int(c.GetCount()), int(c.GetIndex()), c.GetDetail()})
-	}
-	return all
-}
-
 // Totals sums up the outcomes of a run.
 type Totals struct {
 	// Rollouts is the number of rollouts, Done the number that ended, Scored the number of those with
@@ -193,18 +201,23 @@ type Totals struct {
 	FailureClasses map[string]int `json:"failure_classes,omitempty"`
 	// UserFlagCounts counts the flags of simulated users, nil if no user was checked.
 	UserFlagCounts *UserFlagCounts `json:"user_flag_counts,omitempty"`
+	// CauseCounts counts the causes of the scored rollouts, nil without any.
+	CauseCounts *CauseCounts `json:"cause_counts,omitempty"`
+	// Floors are what agents without a model score on these scenarios, nil if they were not played.
+	Floors *Floors `json:"floors,omitempty"`
 	// Usage is the usage of all models.
 	Usage *Usage `json:"usage,omitempty"`
 }
 
-// End records the end of a run. total is the number of rollouts, rollouts the finished ones in
-// order.
+// End records the end of a run and keeps its floors. total is the number of rollouts, rollouts the
+// finished ones in order.
 func (r *Run) End(now time.Time, total int, rollouts []Rollout) {
 	r.Ended = &now
-	if last := len(r.Resumptions) - 1; last >= 0 {
-		r.Resumptions[last].Ended = &now
-	}
+	r.endSessions(now, rollouts)
 	totals := &Totals{Rollouts: total, Done: len(rollouts), Ends: map[string]int{}, FailureClasses: map[string]int{}, UserFlagCounts: CountUserFlags(rollouts)}
+	if r.Totals != nil {
+		totals.Floors = r.Totals.Floors
+	}
 	r.Rollouts = make([]Outcome, len(rollouts))
 	var turns []*busv1.TurnUsage
 	for i, rollout := range rollouts {
@@ -220,7 +233,40 @@ func (r *Run) End(now time.Time, total int, rollouts []Rollout) {
 		turns = append(turns, rollout.Usage...)
 	}
 	totals.Usage = usage(turns)
+	totals.CauseCounts = CountCauses(CausedScores(rollouts), len(rollouts), totals.FailureClasses[UserFailure])
 	r.Totals = totals
+}
+
+// endSessions ends the sessions of work: the last one now, and one that was killed with its last
+// work.
+func (r *Run) endSessions(now time.Time, rollouts []Rollout) {
+	r.Seconds = 0
+	for i := range r.Sessions {
+		session := &r.Sessions[i]
+		switch {
+		case i == len(r.Sessions)-1:
+			session.Ended = &now
+		case session.Ended == nil:
+			ended := lastWork(rollouts, session.Started, r.Sessions[i+1].Started)
+			session.Ended = &ended
+		}
+		session.Seconds = session.Ended.Sub(session.Started).Seconds()
+		r.Seconds += session.Seconds
+	}
+}
+
+// lastWork returns the last end of work that began from a time to another one, the former without
+// any.
+func lastWork(rollouts []Rollout, from, to time.Time) time.Time {
+	last := from
+	for _, rollout := range rollouts {
+		for _, work := range rollout.Work {
+			if !work.Started.Before(from) && work.Started.Before(to) && work.Ended.After(last) {
+				last = work.Ended
+			}
+		}
+	}
+	return last.UTC().Truncate(time.Millisecond)
 }
 
 func outcome(r Rollout) Outcome {
@@ -229,7 +275,7 @@ func outcome(r Rollout) Outcome {
 		Name: r.Name(), ID: r.Result.GetRollout().GetId(), Seed: r.Result.GetRollout().GetSeed(),
 		End:    strings.ToLower(strings.TrimPrefix(end.GetReason().String(), "END_REASON_")),
 		Damage: r.Damage, ContextSHA256: r.Digest, RecordingSHA256: r.RecordingDigest,
-		Scored: resultfile.Scored(r.Result), UserFlags: userFlags(r.Result.GetUserFlags()), Causes: causes(r.Result.GetCauses()), Usage: usage(r.Usage),
+		Scored: resultfile.Scored(r.Result), UserFlags: userFlags(r.Result.GetUserFlags()), Causes: Causes(r.Result.GetCauses()), Usage: usage(r.Usage),
 	}
 	class := end.GetFailureClass()
 	if class == agentgwv1.FailureClass_FAILURE_CLASS_CONTEXT || !o.Scored && class != agentgwv1.FailureClass_FAILURE_CLASS_UNSPECIFIED {

@@ -19,10 +19,11 @@ func TestRun(t *testing.T) {
 	run := &Run{
 		SweepID: "s", SpecDigest: "d", Program: Program{Version: "v1", Go: "go1"}, Agent: Player{Name: "openai:m", Model: &Model{Provider: "openai", Model: "m"}},
 		User: Player{Name: "scripted"}, Trials: 1, Arguments: []string{}, Flags: map[string]string{"agent": "openai:m"}, Given: []string{"agent"},
-		Started: at, Resumptions: []Resumption{},
+		Started: at, Sessions: []Session{{Started: at}}, Resumptions: []Resumption{},
 	}
 	run.End(at.Add(time.Minute), 5, modelRollouts()[:2])
-	run.Resumptions = append(run.Resumptions, Resumption{Flags: map[string]string{"parallel": "2"}, Started: at.Add(time.Hour)})
+	run.Resumptions = append(run.Resumptions, Resumption{Flags: map[string]string{"parallel": "2"}})
+	run.Sessions = append(run.Sessions, Session{Started: at.Add(time.Hour)})
 	run.End(at.Add(2*time.Hour), 5, modelRollouts())
 	if err := WriteRun(dir, run); err != nil {
 		t.Fatal(err)
@@ -34,7 +35,7 @@ func TestRun(t *testing.T) {
 	if diff := gocmp.Diff(run, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if got.Round() != 1 || !got.Started.Equal(at) || !got.Ended.Equal(at.Add(2*time.Hour)) || !got.Resumptions[0].Ended.Equal(*got.Ended) {
+	if got.Round() != 1 || !got.Started.Equal(at) || !got.Ended.Equal(at.Add(2*time.Hour)) || !got.Sessions[1].Ended.Equal(*got.Ended) {
 		t.Errorf("got round %d, start %s, end %s, want round 1, the first start and the last end", got.Round(), got.Started, got.Ended)
 	}
 	tokens := int64(40)
@@ -55,6 +56,25 @@ func TestRun(t *testing.T) {
 	}
 	if diff := gocmp.Diff(lost, got.Rollouts[2]); diff != "" {
 		t.Errorf("a rollout (-want +got):\n%s", diff)
+	}
+}
+
+// TestSessions checks the times of work of a run that was killed twice and resumed: its pauses do
+// not count, and a killed session ends with its last message.
+func TestSessions(t *testing.T) {
+	at := func(minutes int) time.Time { return time.Date(2026, 1, 2, 3, minutes, 0, 0, time.UTC) }
+	ended := func(minutes int) *time.Time { t := at(minutes); return &t }
+	run := &Run{Started: at(0), Sessions: []Session{{Started: at(0)}, {Started: at(20)}, {Started: at(40)}}}
+	rollouts := modelRollouts()[:2]
+	rollouts[0].Work = []Work{{at(1), at(3)}, {at(41), at(43)}}
+	rollouts[1].Work = []Work{{at(2), at(5)}, {at(6), at(6)}}
+	run.End(at(50), 2, rollouts)
+	want := []Session{{at(0), ended(6), 360}, {at(20), ended(20), 0}, {at(40), ended(50), 600}}
+	if diff := gocmp.Diff(want, run.Sessions); diff != "" || run.Seconds != 960 {
+		t.Errorf("got %g s, want 960; sessions (-want +got):\n%s", run.Seconds, diff)
+	}
+	if got := Worked(rollouts[0].Work); got != 4*time.Minute {
+		t.Errorf("work: got %s, want 4 minutes", got)
 	}
 }
 

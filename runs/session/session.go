@@ -284,13 +284,7 @@ type callError struct {
 
 func (e *callError) GRPCStatus() *status.Status { return e.status }
 
-func (e *callError) Error() string {
-	text := e.operation + ": " + e.status.Message()
-	if code := e.status.Code(); code == codes.Unavailable || code == codes.DeadlineExceeded {
-		text += ": check that the services run at --toolhost-addr and --orchestrator-addr"
-	}
-	return text
-}
+func (e *callError) Error() string { return e.operation + ": " + e.status.Message() }
 
 func wrapStatus(operation string, err error) error {
 	return &callError{operation: operation, status: status.Convert(err)}

@@ -14,7 +14,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
-	"github.com/toolsandbox/toolsandbox/runs/report"
+	"github.com/toolsandbox/toolsandbox/runs/output"
 )
 
 const (
@@ -28,16 +28,16 @@ const (
 
 // WriteList prints sessions, one per line.
 func WriteList(w io.Writer, sessions []*toolhostv1.Session) error {
-	t := report.NewTable(table.Row{"session", "scenario", "messages", "parent", "forked at"})
-	t.SetColumnConfigs([]table.ColumnConfig{{Number: 3, Align: text.AlignRight}, {Number: 5, Align: text.AlignRight}})
+	t := output.NewTable(table.Row{"session", "scenario", "messages", "parent", "forked at"})
+	t.SetColumns([]table.ColumnConfig{{Number: 3, Align: text.AlignRight}, {Number: 5, Align: text.AlignRight}})
 	for _, s := range sessions {
 		row := table.Row{s.GetId(), s.GetSetupName(), s.GetLastIndex() + 1, "", ""}
 		if s.GetParentId() != "" {
 			row[3], row[4] = s.GetParentId(), s.GetForkedAt()
 		}
-		t.AppendRow(row)
+		t.Append(row)
 	}
-	return writeLines(w, t.Render())
+	return writeLines(w, t.Fit(output.Width(w)))
 }
 
 // View is a session at a message.
@@ -59,16 +59,16 @@ func (v *View) WriteText(w io.Writer) error {
 		lines = append(lines, "", fmt.Sprintf("%s, %s, stored at message %d", version.GetName(),
 			count(len(version.GetRows()), "row"), version.GetIndex()))
 		if len(version.GetRows()) > 0 {
-			lines = append(lines, rowsTable(schema, version).Render())
+			lines = append(lines, rowsTable(schema, version).Fit(output.Width(w)))
 		}
 	}
 	if v.Versions != nil {
-		t := report.NewTable(table.Row{"version of", "message", "rows"})
-		t.SetColumnConfigs([]table.ColumnConfig{{Number: 2, Align: text.AlignRight}, {Number: 3, Align: text.AlignRight}})
+		t := output.NewTable(table.Row{"version of", "message", "rows"})
+		t.SetColumns([]table.ColumnConfig{{Number: 2, Align: text.AlignRight}, {Number: 3, Align: text.AlignRight}})
 		for _, version := range v.Versions {
-			t.AppendRow(table.Row{version.GetName(), version.GetIndex(), len(version.GetRows())})
+			t.Append(table.Row{version.GetName(), version.GetIndex(), len(version.GetRows())})
 		}
-		lines = append(lines, "", t.Render())
+		lines = append(lines, "", t.Fit(output.Width(w)))
 	}
 	return writeLines(w, lines...)
 }
@@ -81,7 +81,7 @@ func title(s *toolhostv1.Session) string {
 	return text
 }
 
-func rowsTable(schema *world.Schema, version *worldv1.Table) table.Writer {
+func rowsTable(schema *world.Schema, version *worldv1.Table) *output.Table {
 	shape, _ := schema.Table(version.GetName())
 	var header table.Row
 	var columns []table.ColumnConfig
@@ -93,14 +93,14 @@ func rowsTable(schema *world.Schema, version *worldv1.Table) table.Writer {
 		}
 		columns = append(columns, config)
 	}
-	t := report.NewTable(header)
-	t.SetColumnConfigs(columns)
+	t := output.NewTable(header)
+	t.SetColumns(columns)
 	for _, row := range version.GetRows() {
 		var cells table.Row
 		for i := range shape.Columns {
 			cells = append(cells, cellText(cellOf(row, i)))
 		}
-		t.AppendRow(cells)
+		t.Append(cells)
 	}
 	return t
 }

@@ -198,7 +198,7 @@ func (s *Sweep) Watch(ctx context.Context, progress func(*orchestratorv1.SweepPr
 		if progress != nil {
 			progress(now)
 		}
-		if !now.GetCounted() || now.GetDone()+now.GetRunning()+now.GetQueued() >= now.GetTotal() {
+		if !now.GetCounted() || now.GetDone()+now.GetRunning()+now.GetQueued()+now.GetScoring()+now.GetRetrying() >= now.GetTotal() {
 			return nil
 		}
 		_, _, err := s.create(ctx)

@@ -353,6 +353,7 @@ var Pack = sync.OnceValue(func() Form {
 		{"licence", "text", "The terms under which others may use it, as an SPDX identifier.", false},
 		{"description", "text", "What it is about.", false},
 		{"standalone", "yes", "The pack has none of the built-in tools and tables.", false},
+		{"original", "yes", "Its scenarios are the original's: run then has the original's defaults.", false},
 		{"categories", "[packCategory]", "Categories that its scenarios may have beside the built-in ones.", false},
 		{"tools", "[toolServer]", "Servers whose tools the pack has beside those in its files.", false},
 		{"needs", "needs", "What has to be there before its scenarios are played.", false},

@@ -10,6 +10,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/toolsandbox/toolsandbox/scenario/form"
 )
 
 // ErrNotPack means that a path is not a pack.
@@ -45,6 +47,18 @@ func Open(name string) (fs.FS, error) {
 		return nil, fmt.Errorf("%w: %s: %w", ErrNotPack, name, err)
 	}
 	return files, nil
+}
+
+// IsPack reports whether files are those of a pack: they have pack.yaml, a catalogue, a visible
+// YAML file at the top, or tools or measures in Python.
+func IsPack(files fs.FS) bool {
+	for _, pattern := range []string{"*.yaml", catalogueWire, catalogueJSON, form.ToolFolder + "/*.py", measureFolder + "/*.py"} {
+		found, err := fs.Glob(files, pattern)
+		if err != nil || slices.ContainsFunc(found, func(name string) bool { return !hidden(path.Base(name)) }) {
+			return true
+		}
+	}
+	return false
 }
 
 // unzip returns the files of an archive. It decompresses a file only when it is read.

@@ -1,6 +1,7 @@
 package pack
 
 import (
+	"io/fs"
 	"slices"
 
 	"github.com/toolsandbox/toolsandbox/scenario"
@@ -13,6 +14,8 @@ type Manifest struct {
 	Name, Version, Licence, Description string
 	// Standalone reports that the pack excludes the built-in tools and tables.
 	Standalone bool
+	// Original reports that the scenarios are imported from the original.
+	Original bool
 	// Categories are the pack's own categories.
 	Categories []string
 	// Needs are the requirements of the pack.
@@ -30,9 +33,19 @@ type Need struct {
 	document.Position
 }
 
+// LoadManifest returns the content of pack.yaml. The error is of type document.Errors.
+func LoadManifest(fsys fs.FS) (Manifest, error) {
+	l := newLoader(fsys, Options{}, defaultLimits())
+	manifest := Manifest{}
+	if l.loadManifest(&manifest); len(l.mistakes) > 0 {
+		return Manifest{}, l.mistakes
+	}
+	return manifest, nil
+}
+
 // loadManifest reads pack.yaml. A standalone pack declares that before its tables.
 func (l *loader) loadManifest(into *Manifest) {
-	l.optional(packFile, func(r *document.Reader, data []byte) {
+	l.optional(ManifestFile, func(r *document.Reader, data []byte) {
 		doc := form.Pack().Read(r, r.Only(data, "description of the pack"))
 		if doc == nil {
 			return
@@ -46,6 +59,11 @@ func (l *loader) loadManifest(into *Manifest) {
 		if standalone := doc.Get("standalone"); r.CheckShape(standalone, document.ShapeBool) {
 			if into.Standalone = standalone.Boolean; !into.Standalone {
 				r.Fail(standalone, "is false, expected true; omit it for a pack with the built-in tools and tables")
+			}
+		}
+		if original := doc.Get("original"); r.CheckShape(original, document.ShapeBool) {
+			if into.Original = original.Boolean; !into.Original {
+				r.Fail(original, "is false, expected true; omit it for scenarios that are not the original's")
 			}
 		}
 		for _, item := range r.Items(doc.Get("categories")) {

@@ -24,9 +24,11 @@ import (
 	"github.com/toolsandbox/toolsandbox/scenario/form"
 )
 
+// ManifestFile is the optional file that describes a pack.
+const ManifestFile = "pack.yaml"
+
 // These are the files of a pack besides its scenarios.
 const (
-	packFile        = "pack.yaml"
 	toolsFile       = "tools.yaml"
 	measureFolder   = "measures"
 	catalogueWire   = "catalogue.binpb"
@@ -142,7 +144,7 @@ func (l *loader) each(folder string, read func(r *document.Reader, data []byte))
 	names, mistakes := l.list(folder, ".yaml")
 	l.mistakes = append(l.mistakes, mistakes...)
 	for _, name := range names {
-		if name != packFile && name != toolsFile && name != form.SchemaFile {
+		if name != ManifestFile && name != toolsFile && name != form.SchemaFile {
 			l.file(name, read)
 		}
 	}

@@ -98,9 +98,11 @@ func TestPackErrors(t *testing.T) {
 	}
 	for _, c := range []struct{ name, file, content, want string }{
 		{"unknown field of the pack", "pack.yaml", "name: a\ntitle: b",
-			"pack.yaml:2:1: title: unknown field; expected one of name, version, licence, description, standalone, categories, tools, needs"},
+			"pack.yaml:2:1: title: unknown field; expected one of name, version, licence, description, standalone, original, categories, tools, needs"},
 		{"version", "pack.yaml", "name: a\nversion: 1.2", "pack.yaml:2:10: version: is a number, expected a text (quote it)"},
 		{"version of two numbers", "pack.yaml", "name: a\nversion: 1.2.x", `pack.yaml:2:10: version: is "1.2.x", expected three numbers as in 1.4.0`},
+		{"not the original's", "pack.yaml", "name: a\noriginal: false",
+			"pack.yaml:2:11: original: is false, expected true; omit it for scenarios that are not the original's"},
 		{"not alone", "pack.yaml", "name: a\nstandalone: false",
 			"pack.yaml:2:13: standalone: is false, expected true; omit it for a pack with the built-in tools and tables"},
 		{"category", "pack.yaml", "name: a\ncategories: [late, CANONICALIZATION]",

@@ -151,7 +151,7 @@ func setPositions(mistakes document.Errors, servers []Server) document.Errors {
 	for _, mistake := range mistakes {
 		of, _, _ := strings.Cut(mistake.Field, ".")
 		at := slices.IndexFunc(servers, func(s Server) bool { return s.Name == of })
-		if mistake.File == packFile && mistake.Line == 0 && at >= 0 {
+		if mistake.File == ManifestFile && mistake.Line == 0 && at >= 0 {
 			mistake.Line, mistake.Column = servers[at].Line, servers[at].Column
 		}
 	}

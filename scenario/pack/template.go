@@ -29,46 +29,52 @@ const (
 
 // WriteTemplate writes a new pack to a new or empty directory: a table, tools, a world,
 // scenarios that can be run, scored and proven, and schema.json for editors. The pack has the
-// directory's name. The error is ErrName for an invalid name and fs.ErrExist if the directory
-// contains files.
-func WriteTemplate(dir string) error {
+// directory's name. It returns the names of the files. The error is ErrName for an invalid name and
+// fs.ErrExist if the directory contains files.
+func WriteTemplate(dir string) (written []string, err error) {
 	absolute, err := filepath.Abs(dir)
 	if err != nil {
-		return fmt.Errorf("write pack: %w", err)
+		return nil, fmt.Errorf("write pack: %w", err)
 	}
 	name := filepath.Base(absolute)
 	if !form.NameExpression.MatchString(name) {
-		return fmt.Errorf("%w: %q is none of a pack, expected letters, digits, dots, dashes and underscores that start with a letter or digit", ErrName, name)
+		return nil, fmt.Errorf("%w: %q is none of a pack, expected letters, digits, dots, dashes and underscores that start with a letter or digit", ErrName, name)
 	}
 	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
-		return fmt.Errorf("%s holds %s: %w", dir, entries[0].Name(), fs.ErrExist)
+		return nil, fmt.Errorf("%s holds %s: %w", dir, entries[0].Name(), fs.ErrExist)
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("write pack: %w", err)
+		return nil, fmt.Errorf("write pack: %w", err)
 	}
 	files, err := fs.Sub(templateFiles, templateFolder)
 	if err != nil {
-		return fmt.Errorf("write pack: %w", err)
+		return nil, fmt.Errorf("write pack: %w", err)
 	}
 	if err := os.CopyFS(dir, files); err != nil {
-		return fmt.Errorf("write pack: %w", err)
+		return nil, fmt.Errorf("write pack: %w", err)
 	}
-	manifest, err := fs.ReadFile(files, packFile)
+	manifest, err := fs.ReadFile(files, ManifestFile)
 	if err != nil {
-		return fmt.Errorf("write pack: %w", err)
+		return nil, fmt.Errorf("write pack: %w", err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, packFile), bytes.Replace(manifest, []byte("NAME"), []byte(name), 1), 0o644); err != nil {
-		return fmt.Errorf("write pack: %w", err)
+	if err := os.WriteFile(filepath.Join(dir, ManifestFile), bytes.Replace(manifest, []byte("NAME"), []byte(name), 1), 0o644); err != nil {
+		return nil, fmt.Errorf("write pack: %w", err)
 	}
 	declared, categories, err := LoadSchema(files)
 	if err != nil {
-		return fmt.Errorf("write pack: %w", err)
+		return nil, fmt.Errorf("write pack: %w", err)
 	}
 	schema, err := form.JSONSchema(world.SchemaOrBuiltin(declared), categories)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := os.WriteFile(filepath.Join(dir, editorSchema), schema, 0o644); err != nil {
-		return fmt.Errorf("write pack: %w", err)
+		return nil, fmt.Errorf("write pack: %w", err)
 	}
-	return nil
+	err = fs.WalkDir(os.DirFS(dir), ".", func(name string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() {
+			written = append(written, name)
+		}
+		return err
+	})
+	return written, err
 }

@@ -49,6 +49,14 @@ func Run(ctx context.Context, cfg Config, node rpc.Network, stores bus.AgentGate
 		return fmt.Errorf("agent gateway: %w", err)
 	}
 	defer func() { err = errors.Join(err, replicas.Leave(), stop()) }()
+	unserve, err := stores.ServeLoad(func(sweepID string) *busv1.Load {
+		asked, limited := server.models.Load(sweepID)
+		return &busv1.Load{Asked: int32(asked), Limited: int32(limited)}
+	})
+	if err != nil {
+		return fmt.Errorf("agent gateway: %w", err)
+	}
+	defer func() { err = errors.Join(err, unserve()) }()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(ctx, server.models.Abort)()

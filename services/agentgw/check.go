@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"time"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/model"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/plugin"
 
@@ -24,6 +27,10 @@ type checker struct {
 // CheckPlayer implements PlayerCheckService.
 func (c checker) CheckPlayer(ctx context.Context, req *agentgwv1.CheckPlayerRequest) (*agentgwv1.CheckPlayerResponse, error) {
 	err := c.server.check(ctx, req.GetPlayer())
+	unknown := false
+	if asked := req.GetPlayer().GetModel(); asked != nil {
+		unknown = !c.server.models.HasPrice(asked)
+	}
 	for _, row := range []struct {
 		err   error
 		state agentgwv1.CheckPlayerResponse_State
@@ -35,13 +42,22 @@ func (c checker) CheckPlayer(ctx context.Context, req *agentgwv1.CheckPlayerRequ
 		{model.ErrNotConfigured, agentgwv1.CheckPlayerResponse_STATE_UNUSABLE},
 	} {
 		if ctx.Err() == nil && errors.Is(err, row.err) {
-			return &agentgwv1.CheckPlayerResponse{State: row.state, Detail: err.Error()}, nil
+			return &agentgwv1.CheckPlayerResponse{State: row.state, Detail: err.Error(), PriceUnknown: unknown}, nil
 		}
 	}
 	if err != nil {
 		return nil, statusError(err)
 	}
-	return &agentgwv1.CheckPlayerResponse{State: agentgwv1.CheckPlayerResponse_STATE_READY}, nil
+	return &agentgwv1.CheckPlayerResponse{State: agentgwv1.CheckPlayerResponse_STATE_READY, PriceUnknown: unknown}, nil
+}
+
+// ProbePlayer implements PlayerCheckService.
+func (c checker) ProbePlayer(ctx context.Context, req *agentgwv1.ProbePlayerRequest) (*agentgwv1.ProbePlayerResponse, error) {
+	model := req.GetPlayer().GetModel()
+	if model == nil {
+		return nil, status.Errorf(codes.InvalidArgument, "%s is no model", req.GetPlayer().GetName())
+	}
+	return c.server.models.Probe(ctx, model), nil
 }
 
 // errNotAttached: no agent has attached itself under the name yet.

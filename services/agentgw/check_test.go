@@ -2,6 +2,7 @@ package agentgw_test
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -11,9 +12,11 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/health"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/status"
 
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	"github.com/toolsandbox/toolsandbox/internal/testkit/porttest"
@@ -22,6 +25,7 @@ import (
 
 	agentv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agent/v1"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
 // startChecker runs a gateway on an in-process node and returns a client of its checks.
@@ -112,7 +116,7 @@ func TestCheckPlayer(t *testing.T) {
 		"vertex:m":           {"", "READY", ""},
 		"google:m":           {"http://127.0.0.1:1", "UNUSABLE", `base URL "http://127.0.0.1:1" is not among those that this gateway allows`},
 		"anthropic:m":        {"", "UNUSABLE", "no key: set ANTHROPIC_API_KEY or ANTHROPIC_API_KEY_FILE"},
-		"cohere:m":           {"", "UNUSABLE", "the key in COHERE_API_KEY has a line break"},
+		"cohere:m":           {"", "UNUSABLE", "the key in COHERE_API_KEY has U+000A as its character"},
 		"grpc://" + bare:     {"", "READY", ""},
 		"attached:nobody":    {"", "AWAITED", "no agent is attached yet as nobody: the rollouts wait until one is"},
 		"grpc://localhost:1": {"", "UNREACHABLE", "start it or correct its address"},
@@ -173,5 +177,48 @@ func TestCheckAttached(t *testing.T) {
 	}
 	if turn, err := stream.Recv(); err == nil {
 		t.Errorf("the agent got %v, want to be asked for nothing", turn)
+	}
+}
+
+// TestProbePlayer probes a model at a server, one without a key, and a player that is no model.
+func TestProbePlayer(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			http.NotFound(w, r)
+			return
+		}
+		_, _ = io.WriteString(w, `{"choices":[{"message":{"content":null,"tool_calls":[{"function":{"name":"jot_down_words","arguments":"{}"}}]}}]}`)
+	}))
+	defer server.Close()
+	cfg := agentgw.DefaultConfig()
+	cfg.Getenv = func(string) string { return "" }
+	client := startChecker(t, cfg)
+	for _, test := range []struct {
+		player, base string
+		tools        agentgwv1.ProbePlayerResponse_Tools
+		problem      string
+	}{
+		{"openai:m", server.URL, agentgwv1.ProbePlayerResponse_TOOLS_REACH, ""},
+		{"openai:m", "", agentgwv1.ProbePlayerResponse_TOOLS_UNSPECIFIED, "no key: set OPENAI_API_KEY or OPENAI_API_KEY_FILE"},
+	} {
+		p, err := player.Parse(worldv1.Role_ROLE_AGENT, test.player)
+		if err == nil && test.base != "" {
+			err = player.SetBaseURL(p, test.base)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, err := client.ProbePlayer(t.Context(), &agentgwv1.ProbePlayerRequest{Player: p})
+		if err != nil || found.GetTools() != test.tools || found.GetProblem() != test.problem {
+			t.Errorf("%s at %q: got %v and %v, want %s and %q", test.player, test.base, found, err, test.tools, test.problem)
+		}
+	}
+	p, err := player.Parse(worldv1.Role_ROLE_AGENT, "oracle")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.ProbePlayer(t.Context(), &agentgwv1.ProbePlayerRequest{Player: p}); status.Code(err) != codes.InvalidArgument {
+		t.Errorf("oracle: got %v, want INVALID_ARGUMENT", err)
 	}
 }

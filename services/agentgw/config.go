@@ -139,8 +139,9 @@ func (c Config) Validate() error {
 	case (c.AttachCert == "") != (c.AttachKey == ""):
 		return errors.New("--attach-cert and --attach-key: one given, expected both or none")
 	}
-	_, err := c.roots()
-	return errors.Join(err, c.Budget.Validate())
+	_, caErr := c.roots()
+	_, priceErr := c.prices()
+	return errors.Join(caErr, priceErr, c.Budget.Validate())
 }
 
 // check validates the configuration and loads the prices.
@@ -148,6 +149,11 @@ func (c Config) check() (*pricing.Table, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
+	return c.prices()
+}
+
+// prices reads PriceFile.
+func (c Config) prices() (*pricing.Table, error) {
 	prices, err := pricing.Load(c.PriceFile)
 	if err != nil {
 		return nil, fmt.Errorf("--agentgw-price-file: %w", err)

@@ -73,7 +73,7 @@ func faults() []fault {
 			w.WriteHeader(http.StatusOK)
 			_ = http.NewResponseController(w).Flush()
 			<-r.Context().Done()
-		}, codes.DeadlineExceeded, 0, 2, 2 * faultTimeout},
+		}, 0, provider, 2, 2 * faultTimeout},
 		{"429 without credit", answerWith(429, `{"error": {"message": "key `+modelKey+` has no credit", "code": "insufficient_quota"}}`), 0, provider, 1, 0},
 		{"401 in an answer", answerWith(200, `{"error": {"code": 401, "message": "key `+modelKey+` is bad"}}`), 0, provider, 1, 0},
 		{"no credit in an answer", answerWith(200, `{"error": {"code": 402, "message": "key `+modelKey+` has no credit"}}`), 0, provider, 1, 0},
@@ -121,7 +121,7 @@ func (f fault) check(t *testing.T, client agentgwv1.AgentGatewayServiceClient, p
 	request, beside := askModel(p, server.URL), askModel(p, well.URL)
 	request.RolloutId, beside.RolloutId = "fault."+id, "beside."+id
 	request.Player.GetModel().TimeoutMs = 120_000
-	if f.code == codes.DeadlineExceeded {
+	if f.within > faultTimeout {
 		request.Player.GetModel().TimeoutMs = faultTimeout.Milliseconds()
 	}
 	begun := time.Now()

@@ -14,6 +14,8 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/testkit/natstest"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/ratelimit"
+
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
 
 // TestSlowModel asks a provider that answers too late. The gateway sends no request whose answer it
@@ -26,7 +28,6 @@ func TestSlowModel(t *testing.T) {
 		want          string
 	}{
 		"one request fits":     {time.Second, 1800 * time.Millisecond, 1, "openai, m: no answer within 1s"},
-		"two requests fit":     {time.Second / 2, 6 * time.Second, 2, "openai, m: no answer within 500ms"},
 		"not even one request": {time.Minute, 2 * time.Second, 1, "openai, m: no answer within 1s"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -50,5 +51,48 @@ func TestSlowModel(t *testing.T) {
 				t.Errorf("got %d requests, want %d", n, test.asked)
 			}
 		})
+	}
+}
+
+// TestTimeouts asks a provider that never answers. A round of a rollout waits for two time-outs of
+// a turn, in one request for it or in several, and ends as a failure of the provider.
+func TestTimeouts(t *testing.T) {
+	t.Parallel()
+	const timeout = 200 * time.Millisecond
+	var asked atomic.Int64
+	address := serveProvider(t, func(_ http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		_, _ = io.Copy(io.Discard, r.Body)
+		<-r.Context().Done()
+	})
+	server := newLimitedServer(t, natstest.Start(t), func(*ratelimit.Config) {})
+	for _, step := range []struct {
+		rollout  string
+		round    int32
+		attempts int32
+		asked    int64
+		ends     bool
+	}{
+		{"s.0", 0, 5, 2, true},
+		{"s.1", 0, 1, 1, false},
+		{"s.1", 0, 1, 1, true},
+		{"s.1", 1, 1, 1, false},
+		{"s.1", 1, 5, 1, true},
+	} {
+		before := asked.Load()
+		request := turnRequest(step.rollout, address)
+		request.Round = step.round
+		request.Player.GetModel().TimeoutMs, request.Player.GetModel().Attempts = timeout.Milliseconds(), step.attempts
+		got, err := server.Respond(t.Context(), request)
+		if n := asked.Load() - before; n != step.asked {
+			t.Errorf("%+v: got %d requests, want %d", step, n, step.asked)
+		}
+		failure := got.GetFailure()
+		switch {
+		case step.ends && (err != nil || failure.GetClass() != agentgwv1.FailureClass_FAILURE_CLASS_PROVIDER || !strings.Contains(failure.GetDetail(), "no answer within 200ms, not for the first time")):
+			t.Errorf("%+v: got %v, %v, want a failure of the provider", step, got, err)
+		case !step.ends && status.Code(err) != codes.DeadlineExceeded:
+			t.Errorf("%+v: got %v, %v, want DEADLINE_EXCEEDED", step, got, err)
+		}
 	}
 }

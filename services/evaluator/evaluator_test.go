@@ -31,8 +31,8 @@ func fullScore() *busv1.Result {
 }
 
 // caused adds the cause at the end of a rollout of four messages.
-func caused(result *busv1.Result, kind, detail string) *busv1.Result {
-	result.Causes = []*busv1.Cause{{Kind: kind, Count: 1, Index: 4, Detail: detail}}
+func caused(result *busv1.Result, kind busv1.CauseKind, detail string) *busv1.Result {
+	result.Causes = []*busv1.Cause{{Role: worldv1.Role_ROLE_AGENT, Kind: kind, Count: 1, Index: 4, Detail: detail}}
 	return result
 }
 
@@ -50,7 +50,7 @@ func TestResults(t *testing.T) {
 		t.Fatal(err)
 	}
 	unscored := func() *busv1.Result { return &busv1.Result{MilestoneCount: 2, MessageCount: 4} }
-	failed := caused(&busv1.Result{MilestoneCount: 2, MessageCount: 4, TurnCount: 30}, "model_failure", "KeyError")
+	failed := caused(&busv1.Result{MilestoneCount: 2, MessageCount: 4, TurnCount: 30}, busv1.CauseKind_CAUSE_KIND_MODEL_FAILURE, "KeyError")
 	broken := func(detail string) *busv1.Result {
 		return &busv1.Result{End: &busv1.End{Reason: infrastructure, Detail: "cannot be scored: " + detail}}
 	}
@@ -61,7 +61,7 @@ func TestResults(t *testing.T) {
 		want   *busv1.Result
 	}{
 		{"finished", ended(finished), nil, fullScore()},
-		{"limit", ended(limit), nil, caused(fullScore(), "message_limit", "")},
+		{"limit", ended(limit), nil, caused(fullScore(), busv1.CauseKind_CAUSE_KIND_MESSAGE_LIMIT, "")},
 		{"model failure", &busv1.End{Reason: model, ExceptionType: "KeyError", Detail: "'x'"}, nil, failed},
 		{"infrastructure", &busv1.End{Reason: infrastructure, Detail: "no network"}, nil, unscored()},
 		{"cancelled", ended(cancelled), nil, unscored()},

@@ -32,18 +32,24 @@ const cacheSize = 4096
 // errUnscorable means that an evaluation or a trajectory cannot be scored.
 var errUnscorable = errors.New("cannot be scored")
 
+// startingWorld is how the rollouts of a setup start.
+type startingWorld struct {
+	tables translate.Versions
+	world  *cause.World
+}
+
 // scorer scores trajectories. It is safe for concurrent use.
 type scorer struct {
 	bus      bus.Evaluator
 	logger   *slog.Logger
 	compiled *lru.Cache[string, *translate.Evaluation]
-	// starting are the tables in which rollouts start, by digest of the setup.
-	starting *lru.Cache[string, translate.Versions]
+	// starting are the starts of rollouts, by digest of the setup.
+	starting *lru.Cache[string, *startingWorld]
 }
 
 func newScorer(b bus.Evaluator, logger *slog.Logger) *scorer {
 	compiled, err := lru.New[string, *translate.Evaluation](cacheSize)
-	starting, err2 := lru.New[string, translate.Versions](cacheSize)
+	starting, err2 := lru.New[string, *startingWorld](cacheSize)
 	if err := errors.Join(err, err2); err != nil {
 		panic(err) // the size is positive
 	}
@@ -124,6 +130,7 @@ func (s *scorer) scoreStored(ctx context.Context, rollout *busv1.Rollout, round 
 // omitted messages of a trajectory without a score.
 func (s *scorer) result(ctx context.Context, trajectory *assemble.Trajectory) (*busv1.Result, error) {
 	result := &busv1.Result{}
+	var world *cause.World
 	evaluation, err := s.evaluation(ctx, trajectory.Rollout.GetEvaluationDigest())
 	if err != nil {
 		return nil, err
@@ -137,15 +144,16 @@ func (s *scorer) result(ctx context.Context, trajectory *assemble.Trajectory) (*
 			result = grade(evaluation.Task, trajectory.Messages, trajectory.Rollout.GetAgent().GetPlugin() != nil)
 			break
 		}
-		starting, err := s.startingVersions(ctx, trajectory.Rollout.GetSetupDigest())
+		starting, err := s.startingWorld(ctx, trajectory.Rollout.GetSetupDigest())
 		if err != nil {
 			return nil, err
 		}
-		scored, err := evaluate(evaluation, trajectory.Messages, starting, trajectory.Tables)
+		scored, err := evaluate(evaluation, trajectory.Messages, starting.tables, trajectory.Tables)
 		if err != nil {
 			return nil, err
 		}
 		result = translate.Result(scored, trajectory.Len())
+		world = starting.world
 	case trajectory.End.GetReason() == busv1.EndReason_END_REASON_MODEL_FAILURE:
 		result.TurnCount = trajectory.MaxMessages
 		if evaluation.Task != nil {
@@ -155,11 +163,11 @@ func (s *scorer) result(ctx context.Context, trajectory *assemble.Trajectory) (*
 	result.End, result.LogDigest = trajectory.End, trajectory.Digest
 	result.MilestoneCount = int32(evaluation.Milestones.Len())
 	result.MessageCount = int32(trajectory.Len())
-	if !bus.IsUnscored(trajectory.End) && evaluation.Task == nil {
-		result.Causes = cause.Find(trajectory, result)
-	}
 	if isChecked(trajectory.Rollout.GetUser()) {
 		result.UserFlags = usercheck.Check(evaluation.User, trajectory.Messages, trajectory.Starting)
+	}
+	if !bus.IsUnscored(trajectory.End) && evaluation.Task == nil {
+		result.Causes = cause.Find(trajectory, result, evaluation.Source, world)
 	}
 	return result, nil
 }
@@ -211,8 +219,8 @@ func (s *scorer) evaluation(ctx context.Context, digest string) (*translate.Eval
 	return compiled, nil
 }
 
-// startingVersions returns the tables in which the rollouts of a setup start, with a cache.
-func (s *scorer) startingVersions(ctx context.Context, digest string) (translate.Versions, error) {
+// startingWorld returns how the rollouts of a setup start, with a cache.
+func (s *scorer) startingWorld(ctx context.Context, digest string) (*startingWorld, error) {
 	if starting, ok := s.starting.Get(digest); ok {
 		return starting, nil
 	}
@@ -223,7 +231,10 @@ func (s *scorer) startingVersions(ctx context.Context, digest string) (translate
 	if err != nil {
 		return nil, err
 	}
-	starting := translate.NewVersions(setup.GetTables())
+	starting := &startingWorld{
+		tables: translate.NewVersions(setup.GetTables()),
+		world:  cause.NewWorld(setup.GetClock().GetTimeZone(), setup.GetCategories(), setup.GetTables(), setup.GetSchema()),
+	}
 	s.starting.Add(digest, starting)
 	return starting, nil
 }

@@ -9,7 +9,9 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/bus"
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/assemble"
+	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/cause"
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/translate"
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/usercheck"
 )
@@ -64,9 +66,23 @@ func (s *server) ScoreTrajectory(_ context.Context, req *evaluatorv1.ScoreTrajec
 		return nil, statusOf(err)
 	}
 	result := translate.Result(scored, len(req.GetMessages()))
-	if req.CheckUserFrom != nil {
-		result.UserFlags = usercheck.Check(compiled.User, req.GetMessages(), int(req.GetCheckUserFrom()))
+	if req.GetCheckUser() {
+		result.UserFlags = usercheck.Check(compiled.User, req.GetMessages(), int(req.GetStarting()))
 	}
+	trajectory := &assemble.Trajectory{Messages: req.GetMessages(), Starting: int(req.GetStarting())}
+	var world *cause.World
+	if req.GetTimeZone() != "" {
+		var start []*worldv1.Table
+		for _, table := range req.GetTables() {
+			if table.GetIndex() < req.GetStarting() {
+				start = append(start, table)
+			} else {
+				trajectory.Tables = append(trajectory.Tables, table)
+			}
+		}
+		world = cause.NewWorld(req.GetTimeZone(), req.GetCategories(), start, req.GetEvaluation().GetSchema())
+	}
+	result.Causes = cause.Update(trajectory, result, req.GetEvaluation(), world, req.GetCauses())
 	return &evaluatorv1.ScoreTrajectoryResponse{Result: result}, nil
 }
 

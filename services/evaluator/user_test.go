@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
@@ -110,22 +109,22 @@ func TestUserFlagsWhileItRuns(t *testing.T) {
 		t.Errorf("while it runs: %v (-want +got):\n%s", err, diff)
 	}
 	s.entries(t, rollout, last, entries[3:]...)
-	whole := func(from *int32) []*busv1.UserFlag {
+	whole := func(checked bool) []*busv1.UserFlag {
 		t.Helper()
 		scored, err := client.ScoreTrajectory(within(t), &evaluatorv1.ScoreTrajectoryRequest{
-			Evaluation: evaluationWithUser(), Messages: badUserMessages(), Tables: []*worldv1.Table{contacts(0)}, CheckUserFrom: from,
+			Evaluation: evaluationWithUser(), Messages: badUserMessages(), Tables: []*worldv1.Table{contacts(0)}, Starting: 1, CheckUser: checked,
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return scored.GetResult().GetUserFlags()
 	}
-	for name, got := range map[string][]*busv1.UserFlag{"final": final(t, stream).GetUserFlags(), "given whole": whole(proto.Int32(1))} {
+	for name, got := range map[string][]*busv1.UserFlag{"final": final(t, stream).GetUserFlags(), "given whole": whole(true)} {
 		if diff := cmp.Diff(badUserFlags(), got, protocmp.Transform()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
-	if got := whole(nil); got != nil {
+	if got := whole(false); got != nil {
 		t.Errorf("given whole, user not to be checked: got %v, want no flag", got)
 	}
 }

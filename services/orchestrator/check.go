@@ -17,3 +17,8 @@ type playerCheck struct {
 func (c playerCheck) CheckPlayer(ctx context.Context, req *agentgwv1.CheckPlayerRequest) (*agentgwv1.CheckPlayerResponse, error) {
 	return c.gateway.CheckPlayer(ctx, req)
 }
+
+// ProbePlayer implements PlayerCheckService.
+func (c playerCheck) ProbePlayer(ctx context.Context, req *agentgwv1.ProbePlayerRequest) (*agentgwv1.ProbePlayerResponse, error) {
+	return c.gateway.ProbePlayer(ctx, req)
+}

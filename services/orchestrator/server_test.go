@@ -479,7 +479,10 @@ func TestGetTrajectory(t *testing.T) {
 	if string(got.GetLogDigest()) != string(last.Digest) {
 		t.Errorf("digest: got %x, want that of the last entry, %x", got.GetLogDigest(), last.Digest)
 	}
-	got.Started, got.Updated, got.LogDigest = nil, nil, nil
+	if work := got.GetWork(); len(work) != 1 || !proto.Equal(work[0].GetStarted(), got.GetStarted()) || !proto.Equal(work[0].GetEnded(), got.GetUpdated()) {
+		t.Errorf("work: got %v, want one worker's from the start to the end", work)
+	}
+	got.Started, got.Updated, got.LogDigest, got.Work = nil, nil, nil, nil
 	messages := slices.Concat(entries[0].GetStart().GetMessages(), entries[1].GetTurns()[0].GetMessages(), entries[2].GetTurns()[0].GetMessages())
 	messages[1] = proto.CloneOf(messages[1])
 	messages[1].ConversationActive = proto.Bool(false)

@@ -60,12 +60,27 @@ func (s *server) trajectory(ctx context.Context, id string) (*orchestratorv1.Get
 		Tables:           tables,
 		End:              state.End(),
 		Started:          log.Entries[0].GetClaim().GetStarted(),
-		Updated:          timestamppb.New(log.Updated),
+		Updated:          timestamppb.New(log.Times[len(log.Times)-1]),
 		Usage:            state.Usage(),
 		LogDigest:        log.End.Digest,
 		SessionDigest:    state.SessionDigest(),
 		Times:            state.Times(),
+		Work:             work(log),
 	}, nil
+}
+
+// work returns when workers played a rollout.
+func work(log *bus.Log) []*orchestratorv1.Work {
+	var all []*orchestratorv1.Work
+	for i, entry := range log.Entries {
+		if claim := entry.GetClaim(); claim != nil {
+			all = append(all, &orchestratorv1.Work{Started: claim.GetStarted()})
+		}
+		if len(all) > 0 {
+			all[len(all)-1].Ended = timestamppb.New(log.Times[i])
+		}
+	}
+	return all
 }
 
 // digestedTable is a table version with its digest.

@@ -79,6 +79,7 @@ type watch struct {
 	progress *orchestratorv1.SweepProgress
 	sent     map[string]bool // rollouts with a sent result; a lost result is computed and arrives again
 	end      *orchestratorv1.SweepEnd
+	told     time.Time // time of the last progress
 }
 
 // relay sends events until the sweep ends.
@@ -101,6 +102,12 @@ func (w *watch) relay(ctx context.Context, events watchEvents) error {
 				return err
 			}
 			quiet.Reset(w.server.progressInterval)
+			if time.Since(w.told) < w.server.progressInterval {
+				break
+			}
+			if err := errors.Join(w.measure(ctx), w.sendProgress()); err != nil {
+				return err
+			}
 		case <-quiet.C:
 			if err := w.sendBacklog(ctx); err != nil {
 				return err
@@ -147,6 +154,7 @@ func (w *watch) count(ctx context.Context) (err error) {
 }
 
 func (w *watch) sendProgress() error {
+	w.told = time.Now()
 	return w.stream.Send(&orchestratorv1.WatchSweepResponse{Event: &orchestratorv1.WatchSweepResponse_Progress{Progress: w.progress}})
 }
 
@@ -164,10 +172,7 @@ func (w *watch) send(result *busv1.Result) error {
 // sendBacklog sends progress after a time without results. It also sends results that were stored
 // meanwhile: after a stream has lost its tail, its follower skips results at reused positions.
 func (w *watch) sendBacklog(ctx context.Context) error {
-	if err := w.server.backlog(ctx, w.sweepID, w.progress); err != nil {
-		return err
-	}
-	if err := w.count(ctx); err != nil {
+	if err := w.measure(ctx); err != nil {
 		return err
 	}
 	if !w.complete() {
@@ -187,11 +192,28 @@ func (w *watch) sendBacklog(ctx context.Context) error {
 	return w.sendProgress()
 }
 
+// measure updates all counts of the progress.
+func (w *watch) measure(ctx context.Context) error {
+	if err := w.server.backlog(ctx, w.sweepID, w.progress); err != nil {
+		return err
+	}
+	return w.count(ctx)
+}
+
 // backlog adds the counts of rollouts without a result to a sweep's progress.
 func (s *server) backlog(ctx context.Context, sweepID string, progress *orchestratorv1.SweepProgress) error {
 	ctx, cancel := context.WithTimeout(ctx, backlogTimeout)
 	defer cancel()
-	playing, queued, err := s.bus.Backlog(ctx, sweepID)
-	progress.Running, progress.Queued, progress.Counted = int64(playing), int64(queued), err == nil
-	return err
+	delivered, queued, err := s.bus.Backlog(ctx, sweepID)
+	if err != nil {
+		return err
+	}
+	load, err := s.bus.Load(ctx, sweepID)
+	if err != nil {
+		return err
+	}
+	progress.Running, progress.Queued, progress.Scoring = int64(load.GetRunning()), int64(queued)+int64(load.GetAhead()), int64(load.GetScoring())
+	progress.Retrying = max(int64(delivered)-int64(load.GetRunning()+load.GetAhead()+load.GetScoring()), 0)
+	progress.Asked, progress.Limited, progress.Counted = int64(load.GetAsked()), int64(load.GetLimited()), true
+	return nil
 }

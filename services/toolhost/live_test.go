@@ -99,11 +99,7 @@ func (h *hosted) setDown(down bool) {
 // serve starts a tool host on a file with the given services.
 func (h *hosted) serve(tb testing.TB, file string) fixture {
 	tb.Helper()
-	key, err := service.NewKey("some-key")
-	if err != nil {
-		tb.Fatalf("make key: %v", err)
-	}
-	return serveWith(tb, file, natstest.Start(tb), ownsAll, newServices(tb, service.ClientConfig{Key: key, BaseURL: h.url}))
+	return serveWith(tb, file, natstest.Start(tb), ownsAll, newServices(tb, service.ClientConfig{Key: service.NewKey("some-key"), BaseURL: h.url}))
 }
 
 func createWith(tb testing.TB, client toolhostv1.ToolHostServiceClient, id string, services toolhostv1.HostedServices, recordings ...*setupv1.RecordedAnswer) {

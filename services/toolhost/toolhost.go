@@ -21,6 +21,7 @@ import (
 	toolsv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/tools/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/python/source"
+	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/holiday"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/host"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/service"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/store"
@@ -109,7 +110,7 @@ func ListServerTools(ctx context.Context, name string, target ToolServer, timeou
 
 // newClient returns the client of the hosted services, with the key from the environment, if any.
 func newClient(cfg Config, logger *slog.Logger) (*service.Client, error) {
-	key, err := service.LookupKey(os.LookupEnv)
+	key, err := service.LookupKey(os.Getenv)
 	if err != nil {
 		return nil, err
 	}
@@ -128,6 +129,10 @@ func listed(catalogue *tool.Catalogue) []*toolhostv1.ToolInfo {
 // ConsentTools returns the built-in tools that need the user's consent if a scenario requires it.
 // The caller owns the result.
 func ConsentTools() []*setupv1.ConsentTool { return confirmed(tool.Builtin().All()) }
+
+// HolidayNames returns the names of the holidays that search_holiday knows. The caller owns the
+// result.
+func HolidayNames() []string { return holiday.Names() }
 
 func confirmed(tools []*tool.Tool) []*setupv1.ConsentTool {
 	var list []*setupv1.ConsentTool

@@ -1,10 +1,13 @@
 package agent_test
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"math"
 	"net"
+	"os"
+	"regexp"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -198,6 +201,40 @@ func TestStopIsGraceful(t *testing.T) {
 	}
 	if err := <-stopped; err != nil {
 		t.Errorf("stop: got %v, want no error", err)
+	}
+}
+
+// TestServePrintsAgent checks that serving and attaching print the value of --agent.
+func TestServePrintsAgent(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func(old *os.File) { os.Stderr = old }(os.Stderr)
+	os.Stderr = write
+	ended := make(chan error, 3)
+	says := agent.Func(func(context.Context, *agent.Conversation) (agent.Reply, error) { return agent.Say("hello"), nil })
+	lines := bufio.NewReader(read)
+	for _, test := range []struct {
+		serve func() error
+		want  string
+	}{
+		{func() error { return agent.Serve(ctx, "localhost:0", says) }, `^agent serves: toolsandbox run --agent grpc://localhost:[1-9][0-9]*\n$`},
+		{func() error { return agent.Serve(ctx, ":0", says) }, `^agent serves: toolsandbox run --agent grpc://localhost:[1-9][0-9]*\n$`},
+		{func() error { return agent.Attach(ctx, "localhost:1", "mine", says) }, `^agent attaches to localhost:1: toolsandbox run --agent attached:mine\n$`},
+	} {
+		go func() { ended <- test.serve() }()
+		if line, err := lines.ReadString('\n'); err != nil || !regexp.MustCompile(test.want).MatchString(line) {
+			t.Errorf("got %q and %v, want %s", line, err, test.want)
+		}
+	}
+	cancel()
+	for range 3 {
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
 	}
 }
 

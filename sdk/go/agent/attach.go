@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
+	"os"
 	"strings"
 	"sync"
 	"time"
@@ -42,7 +43,8 @@ const (
 // it takes, and logs that to slog.Default. The gateway retries the turns of a lost stream,
 // and their contexts end. Attach blocks until ctx is done, gives running turns up to five seconds
 // to return, discards their answers, and returns nil. It fails if the gateway's address is invalid,
-// or if the gateway rejects the agent, e.g. for a malformed name.
+// or if the gateway rejects the agent, e.g. for a malformed name. It prints the value of --agent on
+// the standard error.
 func Attach(ctx context.Context, gateway, name string, a Agent, options ...grpc.DialOption) error {
 	target, security := transport(gateway)
 	if err := checkTarget(ctx, target); err != nil {
@@ -63,6 +65,7 @@ func Attach(ctx context.Context, gateway, name string, a Agent, options ...grpc.
 	defer func() { _ = conn.Close() }()
 	at := &attachment{client: agentv1.NewAttachServiceClient(conn), name: name, agent: a, slots: make(chan struct{}, maxTurns)}
 	defer at.drain()
+	fmt.Fprintf(os.Stderr, "agent attaches to %s: toolsandbox run --agent attached:%s\n", gateway, name)
 	log := logger().With("gateway", gateway, "name", name)
 	wait := initialBackoff
 	for {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"os"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -40,17 +41,32 @@ const (
 // unless options say otherwise: grpc.Creds(credentials.NewTLS(…)) serves `--agent
 // grpcs://host:port`. Serve blocks until ctx is done, waits up to five seconds for running turns,
 // cancels the others, and returns nil within another second, even if a turn ignores its context. It
-// fails if it cannot listen on the address.
+// fails if it cannot listen on the address. It prints the value of --agent on the standard error.
 func Serve(ctx context.Context, address string, a Agent, options ...grpc.ServerOption) error {
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp", address)
 	if err != nil {
 		return fmt.Errorf("serve agent: %w", err)
 	}
+	announce(address, listener.Addr(), len(options) > 0)
 	return ServeListener(ctx, listener, a, options...)
 }
 
-// ServeListener is Serve on a listener, which it closes.
+// announce prints the value of --agent that plays an agent at an address. Options may turn TLS on.
+func announce(wanted string, bound net.Addr, options bool) {
+	host, _, _ := net.SplitHostPort(wanted)
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		host = "localhost"
+	}
+	_, port, _ := net.SplitHostPort(bound.String())
+	tls := ""
+	if options {
+		tls = " (grpcs:// with TLS)"
+	}
+	fmt.Fprintf(os.Stderr, "agent serves: toolsandbox run --agent grpc://%s%s\n", net.JoinHostPort(host, port), tls)
+}
+
+// ServeListener is Serve on a listener, which it closes. It prints nothing.
 func ServeListener(ctx context.Context, listener net.Listener, a Agent, options ...grpc.ServerOption) error {
 	srv := grpc.NewServer(append([]grpc.ServerOption{
 		grpc.MaxRecvMsgSize(maxMessageBytes),

@@ -1,9 +1,11 @@
 """Agents behind a real gRPC server, and attached to a real gRPC gateway."""
 
 import asyncio
+import contextlib
+import io
 import threading
 import unittest
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
 from types import SimpleNamespace
 from typing import Any
 
@@ -39,6 +41,27 @@ def ask(address: str, asked: agent_pb2.ActRequest) -> agent_pb2.ActResponse:
 
 def echo(conversation: agent.Conversation) -> agent.Reply:
     return agent.say(conversation.messages[1].text)
+
+
+class Announcing(unittest.TestCase):
+    def announced(self, serving: Coroutine[Any, Any, None]) -> str:
+        async def run() -> None:
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(serving, 1)
+
+        with contextlib.redirect_stderr(io.StringIO()) as printed:
+            asyncio.run(run())
+        return printed.getvalue()
+
+    def test_serving(self) -> None:
+        self.assertRegex(self.announced(agent.serve_async(echo, "localhost:0")), r"^agent serves: toolsandbox run --agent grpc://localhost:[1-9][0-9]*\n$")
+        self.assertRegex(self.announced(agent.serve_async(echo, "0.0.0.0:0")), r"^agent serves: toolsandbox run --agent grpc://localhost:[1-9][0-9]*\n$")
+
+    def test_attaching(self) -> None:
+        self.assertEqual(
+            self.announced(agent.attach_async(echo, "localhost:1", "mine")).splitlines()[0],
+            "agent attaches to localhost:1: toolsandbox run --agent attached:mine",
+        )
 
 
 class Serving(unittest.TestCase):

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"net/url"
 	"regexp"
+	"slices"
 
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/providers"
 
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
@@ -61,4 +63,25 @@ func SetBaseURL(p *agentgwv1.Player, address string) error {
 	}
 	model.BaseUrl = parsed.Scheme + address[len(parsed.Scheme):] // url.Parse returns the scheme in lower case
 	return nil
+}
+
+// SeparateUser sets the official address of a user with one of the original's names if the agent
+// has no official address and both would read it from the same variable, which the original does
+// not read for such users. It returns the address and the variable, otherwise nothing. Addresses
+// that are set stay.
+func SeparateUser(agent, user *agentgwv1.Player) (address, variable string) {
+	all := providers.All(nil)
+	served, ok := providers.Named(all, agent.GetModel().GetProvider())
+	if !ok || served.Address.BaseURL != "" || agent.GetModel().GetBaseUrl() != "" {
+		return "", ""
+	}
+	asked, ok := providers.Named(all, user.GetModel().GetProvider())
+	if !ok || asked.Address.BaseURLVariable != served.Address.BaseURLVariable || user.GetModel().GetBaseUrl() != "" {
+		return "", ""
+	}
+	if !slices.ContainsFunc(asked.Aliases, func(a provider.Alias) bool { return a.Name == user.GetName() }) {
+		return "", ""
+	}
+	user.GetModel().BaseUrl = asked.Address.BaseURL
+	return asked.Address.BaseURL, asked.Address.BaseURLVariable
 }

@@ -92,14 +92,16 @@ func Parse(role worldv1.Role, text string) (*agentgwv1.Player, error) {
 			return p, nil
 		}
 	}
-	known := names(role)
 	var all []string
 	for _, f := range patterns() {
 		if slices.Contains(f.roles, role) {
 			all = append(all, f.name)
 		}
 	}
-	return nil, fmt.Errorf("unknown %s %q; expected one of %s%s", roleText(role), text, strings.Join(known, ", "), hint(text, all))
+	if meant := hint(text, all); meant != "" {
+		return nil, fmt.Errorf("unknown %s %q; %s", roleText(role), text, meant)
+	}
+	return nil, fmt.Errorf("unknown %s %q; expected one of %s", roleText(role), text, strings.Join(names(role), ", "))
 }
 
 // match returns the variable part of text if text matches the pattern.

@@ -51,25 +51,31 @@ func TestParseErrors(t *testing.T) {
 		text string
 		want string
 	}{
-		{agent, "orakle", `unknown agent "orakle"; expected one of AGENTS; did you mean "oracle"?`},
-		{user, "scriptd", `unknown user "scriptd"; expected one of USERS; did you mean "scripted"?`},
-		{agent, "grcp://localhost:7500", `unknown agent "grcp://localhost:7500"; expected one of AGENTS; did you mean "grpc://HOST:PORT"?`},
-		{agent, "GPT_4_o_2024_05_12", `unknown agent "GPT_4_o_2024_05_12"; expected one of AGENTS; did you mean "GPT_4_o_2024_05_13"?`},
+		{agent, "orakle", `unknown agent "orakle"; did you mean "oracle"?`},
+		{user, "scriptd", `unknown user "scriptd"; did you mean "scripted"?`},
+		{agent, "grcp://localhost:7500", `unknown agent "grcp://localhost:7500"; did you mean "grpc://HOST:PORT"?`},
+		{agent, "GPT_4_o_2024_05_12", `unknown agent "GPT_4_o_2024_05_12"; did you mean "GPT_4_o_2024_05_13"?`},
 		{agent, "openai:", `player "openai:": model "": expected letters, digits and . _ : @ / -, at most 200`},
 		{user, "anthropic:a b", `player "anthropic:a b": model "a b": expected letters, digits and . _ : @ / -, at most 200`},
-		{agent, "gpt-4o", `unknown agent "gpt-4o"; expected one of AGENTS; did you mean "openai:gpt-4o"?`},
-		{user, "claude-x", `unknown user "claude-x"; expected one of USERS; did you mean "anthropic:claude-x"?`},
-		{agent, "openai/gpt-4o", `unknown agent "openai/gpt-4o"; expected one of AGENTS; did you mean "openai:gpt-4o"?`},
-		{agent, "Qwen/Qwen3-8B", `unknown agent "Qwen/Qwen3-8B"; expected one of AGENTS; did you mean "openai:Qwen/Qwen3-8B"?`},
-		{agent, "Mistral", `unknown agent "Mistral"; expected one of AGENTS; did you mean "mistral"?`},
-		{agent, "GPT_4_o", `unknown agent "GPT_4_o"; expected one of AGENTS; did you mean "GPT_4_o_2024_05_13"?`},
-		{agent, "localhost:9000", `unknown agent "localhost:9000"; expected one of AGENTS; did you mean "grpc://localhost:9000"?`},
+		{agent, "gpt-4o", `unknown agent "gpt-4o"; did you mean "openai:gpt-4o"?`},
+		{user, "claude-x", `unknown user "claude-x"; did you mean "anthropic:claude-x"?`},
+		{agent, "openai/gpt-4o", `unknown agent "openai/gpt-4o"; did you mean "openai:gpt-4o"?`},
+		{agent, "Qwen/Qwen3-8B", `unknown agent "Qwen/Qwen3-8B"; did you mean "openai:Qwen/Qwen3-8B" with --base-url, the address of its server?`},
+		{agent, "ollama/llama3", `unknown agent "ollama/llama3"; did you mean "openai:llama3" with --base-url, the address of its server?`},
+		{agent, "ollama:llama3", `unknown agent "ollama:llama3"; did you mean "openai:llama3" with --base-url, the address of its server?`},
+		{agent, "vllm", `unknown agent "vllm"; did you mean openai:MODEL with --base-url, the address of its server?`},
+		{agent, "claude", `unknown agent "claude"; did you mean "anthropic:MODEL"?`},
+		{agent, "human", `unknown agent "human"; did you mean "cli"?`},
+		{agent, "mine:Agent", `unknown agent "mine:Agent"; an agent of your own serves gRPC: start its program and give its address, grpc://HOST:PORT`},
+		{agent, "Mistral", `unknown agent "Mistral"; did you mean "mistral"?`},
+		{agent, "GPT_4_o", `unknown agent "GPT_4_o"; did you mean "GPT_4_o_2024_05_13"?`},
+		{agent, "localhost:9000", `unknown agent "localhost:9000"; did you mean "grpc://localhost:9000"?`},
 		{
-			agent, "http://localhost:9000", `unknown agent "http://localhost:9000"; expected one of AGENTS; ` +
+			agent, "http://localhost:9000", `unknown agent "http://localhost:9000"; ` +
 				"a model server is openai:MODEL with --base-url http://localhost:9000, an agent of your own grpc://HOST:PORT",
 		},
 		{
-			agent, "./agent.py", `unknown agent "./agent.py"; expected one of AGENTS; an agent of your own serves gRPC: ` +
+			agent, "./agent.py", `unknown agent "./agent.py"; an agent of your own serves gRPC: ` +
 				"start its program and give its address, grpc://HOST:PORT",
 		},
 		{agent, "something else", `unknown agent "something else"; expected one of AGENTS`},

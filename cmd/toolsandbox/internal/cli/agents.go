@@ -1,13 +1,13 @@
 package cli
 
 import (
-	"fmt"
 	"strings"
-	"text/tabwriter"
 
+	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
 	"github.com/toolsandbox/toolsandbox/internal/world"
+	"github.com/toolsandbox/toolsandbox/runs/output"
 	"github.com/toolsandbox/toolsandbox/runs/report"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/player"
 )
@@ -38,13 +38,11 @@ func newAgents() *cobra.Command {
 			if asJSON {
 				return report.JSON(cmd.OutOrStdout(), lines)
 			}
-			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+			t := output.NewList()
 			for _, line := range lines {
-				if _, err := fmt.Fprintf(w, "%s\t%s\t%s\n", line.Name, strings.Join(line.Roles, ", "), line.Description); err != nil {
-					return err
-				}
+				t.Append(table.Row{line.Name, strings.Join(line.Roles, ", "), line.Description})
 			}
-			return w.Flush()
+			return printf(cmd.OutOrStdout(), "%s", output.Trimmed(t.Fit(output.Width(cmd.OutOrStdout()))))
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")

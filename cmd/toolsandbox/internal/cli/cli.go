@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/toolsandbox/toolsandbox/internal/filelimit"
 	"github.com/toolsandbox/toolsandbox/internal/flagrule"
 	"github.com/toolsandbox/toolsandbox/internal/process"
 	"github.com/toolsandbox/toolsandbox/runs/output"
@@ -21,6 +22,9 @@ import (
 // the command line, 1 for any other error.
 func Main(args []string, stdout, stderr io.Writer) int {
 	stdout, stderr = output.NewWriter(stdout), output.NewWriter(stderr)
+	if err := filelimit.CheckMinimum(); err != nil {
+		return process.ReportError(stderr, "toolsandbox", err)
+	}
 	stopHeap, err := process.LimitHeap(os.LookupEnv)
 	if err != nil {
 		return process.ReportError(stderr, "toolsandbox", err)
@@ -29,14 +33,14 @@ func Main(args []string, stdout, stderr io.Writer) int {
 	ctx, stop := process.SignalContext(context.Background())
 	defer stop()
 	root := newRoot()
+	root.SetOut(stdout)
+	root.SetErr(stderr)
 	checkBuiltins(root)
 	args = asRun(args)
 	if err := checkSingleDash(root, args); err != nil {
 		return process.ReportError(stderr, "toolsandbox", err)
 	}
 	root.SetArgs(args)
-	root.SetOut(stdout)
-	root.SetErr(stderr)
 	cmd, err := root.ExecuteContextC(ctx)
 	err = process.ErrorSource(cmd.Flags(), err)
 	if err != nil && !errors.Is(err, process.ErrUsage) && isUsage(err) {
@@ -85,7 +89,9 @@ whole trajectory against a graph of milestones to reach and minefields to avoid.
 		}
 		return nil
 	}
-	root.AddCommand(newRun(), newConfig(), newScenario(), newPack(), newTools(), newAgents(), newServe(), newBench(), newSession(), newExplain(), newScore(), newCompare(), newSweep(), newVersion())
+	root.AddCommand(newRun(), newConfig(), newScenario(), newPack(), newTools(), newAgents(), newProbe(), newServe(), newBench(), newSession(), newExplain(), newScore(), newCompare(), newSweep(), newEuroEval(), newVersion())
 	asGroup(root)
+	describeExitCodes(root)
+	complete(root)
 	return root
 }

@@ -29,7 +29,9 @@ the --out directory of a run, or the output directory of the original.`,
 			if len(args) != 2 {
 				return process.UsageErrorf("RUN: %d arguments given, expected the directories of two runs", len(args))
 			}
-			return compareRuns(args[0], args[1], acceptEdits, asJSON, cmd.OutOrStdout(), cmd.ErrOrStderr())
+			first, _ := results.Locate(args[0])
+			second, _ := results.Locate(args[1])
+			return compareRuns(first, second, acceptEdits, asJSON, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON instead of tables")

@@ -29,19 +29,26 @@ type explainOptions struct {
 func newExplain() *cobra.Command {
 	options := &explainOptions{scorer: newScorer()}
 	cmd := &cobra.Command{
-		Use:   "explain RUN SCENARIO",
+		Use:   "explain RUN [SCENARIO]",
 		Short: "Explain the score of a rollout",
 		Long: `explain shows where each milestone matched, how each of its constraints compares with the trajectory there, and the best
-match of each missed milestone. RUN is the --out directory of a run, SCENARIO one of its rollouts. The milestones are those of
-the current catalogue.`,
+match of each missed milestone. RUN is the --out directory of a run, SCENARIO one of its rollouts. RUN may also be the path of a
+rollout, such as out/trajectories/turn_off_wifi. The milestones are those of the current catalogue.`,
 		Example: `  toolsandbox run --agent oracle --out out
   toolsandbox explain out turn_off_wifi
   toolsandbox explain out turn_off_wifi --node 1 --json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 2 {
+			if len(args) < 1 || len(args) > 2 {
 				return process.UsageErrorf("RUN and SCENARIO: %d arguments given, expected a run's directory and a scenario", len(args))
 			}
-			return options.run(cmd.Context(), args[0], args[1], cmd.OutOrStdout(), cmd.ErrOrStderr())
+			dir, name := results.Locate(args[0])
+			if len(args) == 2 {
+				name = args[1]
+				if _, rollout := results.Locate(name); rollout != "" {
+					name = rollout
+				}
+			}
+			return options.run(cmd.Context(), dir, name, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
 	options.scorer.register(cmd.Flags())
@@ -67,9 +74,8 @@ func (o *explainOptions) run(ctx context.Context, dir, name string, stdout, stde
 	if err != nil {
 		return withAdvice(dir, err)
 	}
-	explained := &explain.Report{Name: entry.Name, Evaluation: scenario.GetEvaluation(), Messages: trajectory.Messages}
-	if run := o.scorer.reader.Run(); run != nil {
-		explained.Causes = run.Causes(entry.Name)
+	explained := &explain.Report{
+		Name: entry.Name, Evaluation: scenario.GetEvaluation(), Messages: trajectory.Messages, Causes: o.scorer.reader.Run().Causes()[entry.Name],
 	}
 	if recorded, scored := entry.Similarity.Number(); scored {
 		explained.Recorded = &recorded
@@ -82,10 +88,13 @@ func (o *explainOptions) run(ctx context.Context, dir, name string, stdout, stde
 			Evaluation: scenario.GetEvaluation(), Messages: trajectory.Messages, Tables: trajectory.Tables,
 			TextIsNoCall: o.scorer.textIsNoCall(),
 		})
-		return err
+		if err != nil {
+			return wrapRejection("explain", entry.Name, err)
+		}
+		return nil
 	})
 	if err != nil {
-		return wrapRejection("explain", entry.Name, err)
+		return err
 	}
 	if o.node != "" && !explained.Filter(o.node) {
 		return process.UsageErrorf("--node: %s has no milestone or minefield %q: expected a number or one of %s", entry.Name, o.node,
@@ -97,8 +106,15 @@ func (o *explainOptions) run(ctx context.Context, dir, name string, stdout, stde
 	return explained.WriteText(stdout)
 }
 
-// find returns the rollout of that name, or the only rollout of the scenario of that name.
+// find returns the rollout of that name, or the only rollout of the scenario of that name. An empty
+// name means the run's only rollout.
 func find(dir, name string, summary *resultfile.Summary, scenarios map[string]*scenariov1.Scenario) (*resultfile.ScenarioResult, error) {
+	if name == "" && len(summary.Scenarios) != 1 {
+		return nil, process.UsageErrorf("SCENARIO: missing, the run in %s played %d: see the names in %s", dir, len(summary.Scenarios), results.SummaryFile)
+	}
+	if name == "" {
+		return &summary.Scenarios[0], nil
+	}
 	var trials []*resultfile.ScenarioResult
 	var names, known []string
 	for i := range summary.Scenarios {

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -118,12 +117,7 @@ func (o *exportOptions) choose(sets []euroeval.DataSet) ([]*euroeval.Exported, e
 		}
 		selectedSets = append(selectedSets, exported)
 	}
-	for _, language := range o.languages {
-		if !slices.Contains(known, language) {
-			return nil, process.UsageErrorf("--language: no records in %q, expected some of %s", language, strings.Join(known, ", "))
-		}
-	}
-	return selectedSets, nil
+	return selectedSets, catalogue.CheckLanguages(o.languages, known)
 }
 
 // writeFolder writes a folder with files atomically.

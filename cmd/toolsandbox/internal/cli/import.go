@@ -59,7 +59,7 @@ func newScenarioImport() *cobra.Command {
 		Long: `import converts a file of tools/exporter/export.py, which runs inside an installed copy of the original program, into a pack
 of all its scenarios and variants. It reports every mistake in the file as file:line:column: field: what is wrong.`,
 		Example: `  toolsandbox scenario import scenarios.json --out original
-  toolsandbox run --pack original --variants all --agent unhelpful --out floor`,
+  toolsandbox run --pack original --agent GPT_4_o_2024_05_13`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return process.UsageErrorf("FILE: %d given, expected one file that tools/exporter wrote", len(args))
@@ -160,5 +160,5 @@ func (o *importOptions) write(catalogue *scenariov1.Catalogue, source string) er
 	if err := results.WriteFile(filepath.Join(o.out, packCatalogue), wire); err != nil {
 		return err
 	}
-	return results.WriteFile(filepath.Join(o.out, packDescription), fmt.Appendf(nil, "name: %s\ndescription: %s\n", name, description))
+	return results.WriteFile(filepath.Join(o.out, packDescription), fmt.Appendf(nil, "name: %s\ndescription: %s\noriginal: true\n", name, description))
 }

@@ -9,8 +9,13 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/toolsandbox/toolsandbox/runs/results"
 )
@@ -20,6 +25,10 @@ import (
 func chatHandler(t *testing.T) http.HandlerFunc {
 	t.Helper()
 	return func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet { // the probe asks what the server says about itself
+			http.NotFound(w, r)
+			return
+		}
 		var request struct {
 			Messages []struct{ Role string }
 			Tools    []struct{ Function struct{ Name string } }
@@ -163,5 +172,186 @@ func TestModelFlagErrors(t *testing.T) {
 		if code := Main(append([]string{"run"}, test.args...), &stdout, &stderr); code != 2 || !strings.Contains(stderr.String(), test.want) {
 			t.Errorf("run %v: got code %d, %s, want 2 and %q", test.args, code, &stderr, test.want)
 		}
+	}
+}
+
+// TestRunSampling plays two trials of a model with stop sequences and a seed. Each trial samples
+// with a seed of its own, and run.json records both.
+func TestRunSampling(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	seeds, plain := make(map[float64]int), 0
+	chat := chatHandler(t)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		var request struct {
+			Seed *float64
+			Stop []string
+		}
+		if err := json.Unmarshal(body, &request); err != nil {
+			t.Error(err)
+		}
+		mu.Lock()
+		if request.Seed == nil {
+			plain++
+		} else {
+			seeds[*request.Seed]++
+		}
+		mu.Unlock()
+		if (request.Seed == nil) != (len(request.Stop) == 0) {
+			t.Errorf("got %s, want a seed with stop sequences", body)
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		chat(w, r)
+	}))
+	defer server.Close()
+	out := filepath.Join(t.TempDir(), "out")
+	var stdout, stderr bytes.Buffer
+	args := []string{
+		"run", "--agent", "openai:m", "--user", "openai:u", "--base-url", server.URL + "/v1", "--scenarios", "turn_off_wifi", "--out", out,
+		"--trials", "2", "--model-seed", "41", "--stop", "a,b", "--stop", "c",
+	}
+	if code := Main(args, &stdout, &stderr); code != 0 {
+		t.Fatalf("got code %d, want 0:\n%s%s", code, &stdout, &stderr)
+	}
+	if len(seeds) != 2 || seeds[41] != seeds[42] || plain != 2 {
+		t.Errorf("got %v requests by seed and %d of the user without, want as many with 41 as with 42, and 2", seeds, plain)
+	}
+	run, err := results.ReadRun(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m := run.Agent.Model; m.Seed == nil || *m.Seed != 41 || !slices.Equal(m.Stop, []string{"a,b", "c"}) || run.User.Model.Seed != nil {
+		t.Errorf("%s: got agent %+v, user %+v, want the seed and the stop sequences of the agent", results.RunFile, m, run.User.Model)
+	}
+	stderr.Reset()
+	if code := Main(append(args, "--resume", "--user-model-seed", "1"), &stdout, &stderr); code != 2 || !strings.Contains(stderr.String(), "--user-model-seed was not given, is 1") {
+		t.Errorf("resumed with another seed: got code %d and %s, want 2 with the flag's name", code, &stderr)
+	}
+}
+
+// TestRunNeverAnswered plays with a model whose answer never ends. The rollout ends after two
+// time-outs as a failure of the provider, and --resume plays it again.
+func TestRunNeverAnswered(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int64
+	var healed atomic.Bool
+	chat := chatHandler(t)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if asked.Add(1); healed.Load() {
+			chat(w, r)
+			return
+		}
+		_, _ = io.Copy(io.Discard, r.Body) // or the server does not notice that the client is gone
+		<-r.Context().Done()
+	}))
+	defer server.Close()
+	out := filepath.Join(t.TempDir(), "out")
+	args := []string{
+		"run", "--agent", "openai:m", "--user", "openai:u", "--base-url", server.URL + "/v1", "--scenarios", "turn_off_wifi", "--out", out,
+		"--model-timeout", "1s",
+	}
+	var stdout, stderr bytes.Buffer
+	code := Main(args, &stdout, &stderr)
+	run, err := results.ReadRun(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := asked.Load(); code != 1 || n != 2 || run.Rollouts[0].End != "infrastructure" || run.Rollouts[0].FailureClass != "provider" {
+		t.Errorf("got code %d after %d requests and %+v, want 1 after 2 and a failure of the provider:\n%s", code, n, run.Rollouts[0], &stderr)
+	}
+	const want = "no answer within 1s, not for the first time in this turn"
+	if !strings.Contains(stdout.String(), want) {
+		t.Errorf("got %s, want %q", &stdout, want)
+	}
+	healed.Store(true)
+	if code := Main(append(args, "--resume"), &stdout, &stderr); code != 0 {
+		t.Errorf("resumed: got code %d, want 0:\n%s%s", code, &stdout, &stderr)
+	}
+}
+
+// lineWaiter is a writer that closes seen once a text has been written.
+type lineWaiter struct {
+	mu   sync.Mutex
+	all  bytes.Buffer
+	text string
+	seen chan struct{}
+	once sync.Once
+}
+
+func (w *lineWaiter) Write(text []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.all.Write(text)
+	if strings.Contains(w.all.String(), w.text) {
+		w.once.Do(func() { close(w.seen) })
+	}
+	return len(text), nil
+}
+
+// TestLongProgress plays five rollouts, two at a time, with a model that answers once the run has
+// said what they do.
+func TestLongProgress(t *testing.T) {
+	t.Parallel()
+	stderr := &lineWaiter{text: "waiting for results: 0 of 5 rollouts are done, 2 running (2 wait for the model), 3 queued\n", seen: make(chan struct{})}
+	chat := chatHandler(t)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		<-stderr.seen
+		chat(w, r)
+	}))
+	defer server.Close()
+	args := []string{
+		"run", "--agent", "openai:m", "--user", "openai:u", "--base-url", server.URL + "/v1", "--scenarios", "turn_off_wifi", "--trials", "5",
+		"--parallel", "2", "--out", filepath.Join(t.TempDir(), "out"),
+	}
+	if code := Main(args, io.Discard, stderr); code != 0 {
+		t.Errorf("got code %d, want 0:\n%s", code, &stderr.all)
+	}
+}
+
+// TestRunSlowServer plays 24 rollouts at once with a server that answers 20 requests in the time of
+// one. Requests time out at first, a warning says what to do, and every rollout has a score.
+func TestRunSlowServer(t *testing.T) {
+	t.Parallel()
+	const rollouts = 24
+	var asked atomic.Int64
+	slots := make(chan struct{}, 2)
+	chat := chatHandler(t)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return // the client is gone
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		select {
+		case slots <- struct{}{}:
+			<-time.After(100 * time.Millisecond) // the time for an answer
+			chat(w, r)
+			<-slots
+		case <-r.Context().Done():
+		}
+	}))
+	defer server.Close()
+	out := filepath.Join(t.TempDir(), "out")
+	var stdout, stderr bytes.Buffer
+	code := Main([]string{
+		"run", "--agent", "openai:m", "--user", "scripted", "--base-url", server.URL + "/v1", "--scenarios", "turn_off_wifi", "--out", out,
+		"--trials", strconv.Itoa(rollouts), "--parallel", "64", "--model-timeout", "1s",
+	}, &stdout, &stderr)
+	if code != 0 {
+		t.Errorf("got code %d, want 0:\n%s%s", code, &stdout, &stderr)
+	}
+	const turns = 2 // of the agent
+	if n := asked.Load(); n <= rollouts*turns || n > 2*rollouts*turns {
+		t.Errorf("got %d requests, want some time-outs, but fewer than answers", n)
+	}
+	const want = `msg="model server is too slow for its requests, so fewer are sent at once"`
+	const remedy = `remedy="lower --parallel or raise --model-timeout"`
+	if log := stderr.String(); !strings.Contains(log, want) || !strings.Contains(log, remedy) {
+		t.Errorf("got %s, want a warning with a remedy", log)
 	}
 }

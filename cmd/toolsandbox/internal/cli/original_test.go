@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -117,5 +118,97 @@ func TestManyScenarios(t *testing.T) {
 	}
 	if code := Main(append(args, "turn_off_wif"), &stdout, &stderr); code != 2 {
 		t.Errorf("with a name that nothing has: got code %d, want 2", code)
+	}
+}
+
+// TestOriginalDefaults runs commands of the original on its scenarios, with the server of both
+// roles. What they leave out is as in the original: a line says so, and the results are in a folder
+// that bears the models' names.
+func TestOriginalDefaults(t *testing.T) {
+	server := httptest.NewServer(chatHandler(t))
+	defer server.Close()
+	off := importOff(t)
+	t.Chdir(t.TempDir())
+	t.Setenv("OPENAI_BASE_URL", server.URL+"/v1")
+	t.Setenv("TOOLSANDBOX_PACK", off)
+	const (
+		model    = "gpt-4o-2024-05-13"
+		three    = "off_3_distraction_tools"
+		variants = "off off_10_distraction_tools " + three + " " + three + "_arg_description_scrambled " + three + "_arg_type_scrambled " +
+			three + "_tool_description_scrambled " + three + "_tool_name_scrambled off_all_tools"
+	)
+	for line, want := range map[string]struct {
+		directory, played, defaults string
+	}{
+		"--scenarios off":                                                          {model + "_user_" + model, "off", "--agent GPT_4_o_2024_05_13, --user GPT_4_o_2024_05_13, --variants all"},
+		"run --agent GPT_4_0125 --test_mode":                                       {"gpt-4-0125-preview_user_" + model, "off", "--user GPT_4_o_2024_05_13"},
+		"--agent RoleImplType.Unhelpful":                                           {"Unhelpful_user_" + model, variants, "--user GPT_4_o_2024_05_13, --variants all"},
+		"run --agent openai:org/m --user GPT_3_5_0125 -s off*":                     {"org_m_user_gpt-3.5-turbo-0125", variants, "--variants all"},
+		"run --agent GPT_3_5_0125 --user GPT_3_5_0125 --variants all --compat off": {"gpt-3.5-turbo-0125_user_gpt-3.5-turbo-0125", variants, ""},
+	} {
+		t.Run(line, func(t *testing.T) {
+			var stdout, stderr bytes.Buffer
+			if code := Main(strings.Fields(line), &stdout, &stderr); code != 0 {
+				t.Fatalf("got code %d and\n%s", code, &stderr)
+			}
+			out, err := filepath.Glob(filepath.Join("data", "agent_"+want.directory+"_[01]*"))
+			if err != nil || len(out) != 1 {
+				t.Fatalf("directories below data for %s: got %v and %v, want one", want.directory, out, err)
+			}
+			if got := strings.Join(trajectories(t, out[0]), " "); got != want.played {
+				t.Errorf("played: got %q, want %q", got, want.played)
+			}
+			told := "toolsandbox: " + off + " has the original's scenarios, and so its defaults: " + want.defaults + "\n"
+			if got := strings.Contains(stderr.String(), told); got != (want.defaults != "") {
+				t.Errorf("got\n%s\nwant %q", &stderr, told)
+			}
+		})
+	}
+}
+
+// TestOriginalTestMode runs the scenarios of the original's --test_mode, whichever variants are
+// selected, and in the built-in catalogue the first ones.
+func TestOriginalTestMode(t *testing.T) {
+	t.Parallel()
+	scenarios, err := os.ReadFile(filepath.Join("testdata", "off.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const base = "send_message_with_contact_content_cellular_off"
+	renamed, pack := filepath.Join(t.TempDir(), "scenarios.json"), filepath.Join(t.TempDir(), "pack")
+	text := strings.NewReplacer(`"off"`, `"`+base+`"`, `"_3_distraction_tools"`, `"_3_distraction_tools_arg_description_scrambled"`).Replace(string(scenarios))
+	if err := os.WriteFile(renamed, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		line, want string
+	}{
+		{"scenario import " + renamed + " --out " + pack, "2 in all"},
+		{"scenario list -t --pack " + pack, base + "_3_distraction_tools_arg_description_scrambled"},
+		{"scenario list -t", "add_plumber"},
+	} {
+		var stdout, stderr bytes.Buffer
+		code := Main(strings.Fields(test.line), &stdout, &stderr)
+		if code != 0 || !strings.Contains(stdout.String(), test.want) {
+			t.Errorf("%s: got code %d and\n%s%s\nwant %q", test.line, code, &stdout, &stderr, test.want)
+		}
+	}
+}
+
+// TestOriginalServer runs an agent whose server OPENAI_BASE_URL names. The original's user is asked
+// at OpenAI all the same, and needs its key.
+func TestOriginalServer(t *testing.T) {
+	server := httptest.NewServer(chatHandler(t))
+	defer server.Close()
+	t.Setenv("OPENAI_BASE_URL", server.URL+"/v1")
+	t.Setenv("OPENAI_API_KEY", "")
+	var stdout, stderr bytes.Buffer
+	code := Main([]string{"--agent", "Gorilla", "--user", "RoleImplType.GPT_4_o_2024_05_13", "-s", "turn_off_wifi", "--out", filepath.Join(t.TempDir(), "out")}, &stdout, &stderr)
+	for _, want := range []string{
+		"--user GPT_4_o_2024_05_13 is asked at https://api.openai.com/v1, as in the original: OPENAI_BASE_URL is the server of --agent Gorilla; ", "no key: set OPENAI_API_KEY",
+	} {
+		if code == 0 || !strings.Contains(stderr.String(), want) {
+			t.Errorf("got code %d and\n%s\nwant %q", code, &stderr, want)
+		}
 	}
 }

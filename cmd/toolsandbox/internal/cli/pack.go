@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -27,17 +28,25 @@ func newPackNew() *cobra.Command {
 		Use:   "new DIR",
 		Short: "Write a new pack as a starting point",
 		Long: `new writes a pack that you can play and prove at once: a table, tools in Python, a world, two scenarios, and schema.json, with
-which editors complete and check the YAML files. DIR must be new or empty and names the pack.`,
+which editors complete and check the YAML files. It prints their names. DIR must be new or empty and names the pack.`,
 		Example: "  toolsandbox pack new library\n  toolsandbox run --agent oracle --pack library --out out",
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return process.UsageErrorf("DIR: %d given, expected the directory of the new pack", len(args))
 			}
-			err := pack.WriteTemplate(args[0])
+			written, err := pack.WriteTemplate(args[0])
 			if errors.Is(err, fs.ErrExist) || errors.Is(err, pack.ErrName) {
 				return process.UsageErrorf("DIR: %w", err)
 			}
-			return err
+			if err != nil {
+				return err
+			}
+			for _, name := range written {
+				if err := printf(cmd.OutOrStdout(), "%s", filepath.Join(args[0], name)); err != nil {
+					return err
+				}
+			}
+			return printf(cmd.ErrOrStderr(), "play it: toolsandbox run --agent oracle --pack %s --out out", report.ShellWord(args[0]))
 		},
 	}
 }
@@ -48,7 +57,7 @@ func newPackValidate() *cobra.Command {
 		Use:   "validate PACK...",
 		Short: "Check packs",
 		Long: `validate checks packs without playing: tables, tools, worlds, scenarios, recordings. It prints every problem as
-file:line:column: field: what is wrong, and then exits with 1. scenario validate --pack does the same.`,
+file:line:column: field: what is wrong. scenario validate --pack does the same.`,
 		Example: "  toolsandbox pack validate library",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			from, err := packsOf(args)
@@ -116,7 +125,7 @@ without its servers, and its tools change only when freeze is run again.`,
 			if info, err := os.Stat(args[0]); err != nil || !info.IsDir() {
 				return process.UsageErrorf("PACK: %s is no directory, expected one that can be written to", args[0])
 			}
-			from := &catalogue.Selection{PackPaths: args, RefreshTools: true}
+			from := &catalogue.Selection{PackPaths: args, Argument: "PACK", RefreshTools: true}
 			packs, err := from.Packs(cmd.Context(), cmd.ErrOrStderr())
 			if err != nil {
 				return err
@@ -146,7 +155,7 @@ func newPackProve() *cobra.Command {
 			if len(args) == 0 {
 				return process.UsageErrorf("PACK: missing, expected a directory or a .zip file")
 			}
-			options.from.PackPaths = args[:1]
+			options.from.PackPaths, options.from.Argument = args[:1], "PACK"
 			options.from.Variants = []string{catalogue.PlainVariant}
 			return options.run(cmd.Context(), args[1:], cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
@@ -160,7 +169,7 @@ func packsOf(args []string) (*catalogue.Selection, error) {
 	if len(args) == 0 {
 		return nil, process.UsageErrorf("PACK: missing, expected a directory or a .zip file")
 	}
-	return &catalogue.Selection{PackPaths: args}, nil
+	return &catalogue.Selection{PackPaths: args, Argument: "PACK"}, nil
 }
 
 // onePack describes the pack that the arguments name.

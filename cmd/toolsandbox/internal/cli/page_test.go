@@ -48,8 +48,12 @@ With ` + "`--remote`" + ` the services have their own settings. ` + "`run`" + ` 
 command that takes it. A flag that has no effect without another one, as ` + "`--trace-ratio`" + ` without ` + "`--otlp-endpoint`" + `, is refused on the
 command line; a file or the environment may set it for other runs.
 
+` + "`toolsandbox completion bash|zsh|fish`" + ` prints a script that makes a shell complete commands, flags, players, variants, scenarios, packs,
+runs and their rollouts; its ` + "`--help`" + ` says how to load it.
+
 The original's spellings work, but no list shows them: underscores in names, ` + "`--output_dir`" + ` for ` + "`--out`" + `, ` + "`--scenario`" + ` for
 ` + "`--scenarios`" + `, ` + "`--scenario_dir`" + ` for ` + "`--pack`" + `, ` + "`ToolBackend.`" + ` before the name of a backend, and no ` + "`run`" + ` before the first flag.
+[Moving from the original](moving.md) has its defaults.
 `
 
 // cell escapes a text for a table cell.
@@ -151,6 +155,14 @@ func cliPage(t *testing.T) string {
 			fmt.Fprintf(&out, "| `%s` | %s |\n", cell(strings.TrimSuffix(cmd.UseLine(), " [flags]")), cmd.Short)
 		}
 	})
+	out.WriteString("\n## Exit codes\n\n| command | code | if |\n|---|---|---|\n")
+	for _, exit := range exitCodes() {
+		commands := "all"
+		if len(exit.commands) > 0 {
+			commands = "`" + strings.Join(exit.commands, "`, `") + "`"
+		}
+		fmt.Fprintf(&out, "| %s | %d | %s |\n", commands, exit.code, exit.meaning)
+	}
 	out.WriteString("\n## JSON\n\nCommands whose output a program may read have `--json`. Standard output then holds only JSON, standard error the text for people. These\n" +
 		"fields are stable; others may be added. `sweep watch --json` and `session exchanges` print one object per line.\n\n| command | fields of the output, or of each element |\n|---|---|\n")
 	shapes := append(jsonShapes(), jsonShape{"sweep list --remote --json", shapeOf(t, report.Sweep{Reason: "x"})},

@@ -240,7 +240,7 @@ func TestPlayerCheckOfModel(t *testing.T) {
 	}))
 	defer server.Close()
 	out := filepath.Join(t.TempDir(), "out")
-	args := []string{"run", "--agent", "openai:m", "--base-url", server.URL + "/v1", "--out", out, "turn_off_wifi"}
+	args := []string{"run", "--agent", "openai:m", "--base-url", server.URL + "/v1", "--probe=false", "--out", out, "turn_off_wifi"}
 	var stdout, stderr bytes.Buffer
 	if code := Main(args, &stdout, &stderr); code != 0 || requests != 2 {
 		t.Fatalf("got code %d and %d requests, want 0 and one for each turn:\n%s%s", code, requests, &stdout, &stderr)

@@ -47,8 +47,7 @@ func newScenarioProve() *cobra.Command {
 		Long: `prove plays each scenario many times through all services in this process: the oracle in every order and variant, agents that
 do not help, and the oracle with one fault per rollout: a wrong argument or person, a missing call, an unrequested change, a
 message without its facts. In a sound scenario only the oracle scores 1, each minefield is triggered by its triggered_by and
-by nothing else, and the categories are true. It also calls each tool in Python with made-up arguments, in copies of a world. The
-exit code is 1 if any scenario is not proven, or any tool has a defect.`,
+by nothing else, and the categories are true. It also calls each tool in Python with made-up arguments, in copies of a world.`,
 		Example: `  toolsandbox scenario prove
   toolsandbox scenario prove which_mateo 'wifi_*' -v
   toolsandbox scenario prove --pack mine --json`,

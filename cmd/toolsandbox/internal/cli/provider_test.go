@@ -98,7 +98,7 @@ func TestRunProviders(t *testing.T) {
 			defer server.Close()
 			var stdout, stderr bytes.Buffer
 			args := append([]string{
-				"run", "--agent", f.agent, "--base-url", server.URL + f.suffix, "--scenarios", "turn_off_wifi", "--out", filepath.Join(t.TempDir(), "out"),
+				"run", "--agent", f.agent, "--base-url", server.URL + f.suffix, "--probe=false", "--scenarios", "turn_off_wifi", "--out", filepath.Join(t.TempDir(), "out"),
 			}, f.flags...)
 			if code := Main(args, &stdout, &stderr); code != 0 {
 				t.Fatalf("got code %d, want 0:\n%s%s", code, &stdout, &stderr)

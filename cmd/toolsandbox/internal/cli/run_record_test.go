@@ -74,7 +74,7 @@ func TestRunRecord(t *testing.T) {
 	if diff := cmp.Diff(program(), run.Program); diff != "" || run.Program.Go == "" {
 		t.Errorf("program (-want +got):\n%s", diff)
 	}
-	runs[1].Started, runs[1].Ended = run.Started, run.Ended
+	runs[1].Started, runs[1].Ended, runs[1].Sessions, runs[1].Seconds = run.Started, run.Ended, run.Sessions, run.Seconds
 	if diff := cmp.Diff(run, runs[1]); diff != "" {
 		t.Errorf("the same again (-first +second):\n%s", diff)
 	}
@@ -83,7 +83,7 @@ func TestRunRecord(t *testing.T) {
 	if diff := cmp.Diff(run.Flags, again.Flags); diff != "" || !again.Started.Equal(readRunFile(t, "out").Started) || len(again.Resumptions) != 1 {
 		t.Fatalf("resumed: got %+v, want the flags of the first start and one resumption (-want +got):\n%s", again, diff)
 	}
-	if diff := cmp.Diff(map[string]string{"parallel": "3"}, again.Resumptions[0].Flags); diff != "" || again.Resumptions[0].Ended == nil {
+	if diff := cmp.Diff(map[string]string{"parallel": "3"}, again.Resumptions[0].Flags); diff != "" || len(again.Sessions) != 2 || again.Sessions[1].Ended == nil {
 		t.Errorf("flags of the resumption (-want +got):\n%s", diff)
 	}
 	mustRun(t, "--replay", "out", "--out", "replayed")

@@ -3,12 +3,13 @@ package cli
 import (
 	"fmt"
 	"strings"
-	"text/tabwriter"
 
+	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	"github.com/toolsandbox/toolsandbox/runs/catalogue"
+	"github.com/toolsandbox/toolsandbox/runs/output"
 	"github.com/toolsandbox/toolsandbox/runs/report"
 )
 
@@ -68,14 +69,14 @@ in the summary of a run, and the number of base scenarios per tool.`,
 			if asJSON {
 				return report.JSON(cmd.OutOrStdout(), lines)
 			}
-			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+			t := output.NewList()
 			for _, line := range lines {
-				if _, err := fmt.Fprintf(w, "%s\t%d tools\t%d milestones\t%d minefields\t%s\n", line.Name, len(line.Tools),
-					line.Milestones, line.Minefields, strings.Join(line.Categories, " ")); err != nil {
-					return err
-				}
+				t.Append(table.Row{
+					line.Name, fmt.Sprintf("%d tools", len(line.Tools)), fmt.Sprintf("%d milestones", line.Milestones),
+					fmt.Sprintf("%d minefields", line.Minefields), strings.Join(line.Categories, " "),
+				})
 			}
-			return w.Flush()
+			return printf(cmd.OutOrStdout(), "%s", output.Trimmed(t.Fit(output.Width(cmd.OutOrStdout()))))
 		},
 	}
 	from.RegisterFlags(cmd.Flags())

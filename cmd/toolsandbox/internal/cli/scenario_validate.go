@@ -42,7 +42,7 @@ func newScenarioValidate() *cobra.Command {
 		Use:   "validate",
 		Short: "Check scenarios",
 		Long: `validate checks packs, or the built-in catalogue, without playing: unknown fields, undefined names, invalid calls, unreachable
-targets. It prints every problem of every file as file:line:column: field: what is wrong, and then exits with 1.`,
+targets. It prints every problem of every file as file:line:column: field: what is wrong.`,
 		Example: "  toolsandbox scenario validate\n  toolsandbox scenario validate --pack mine --pack theirs.zip",
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {

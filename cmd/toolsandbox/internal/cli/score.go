@@ -13,7 +13,6 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/toolsandbox/toolsandbox/internal/process"
 	"github.com/toolsandbox/toolsandbox/internal/world"
@@ -48,11 +47,16 @@ which a measure of the pack's own failed get one.`,
 			if len(args) == 0 {
 				return process.UsageErrorf("RUN: missing, expected a run's directory")
 			}
-			return options.run(cmd.Context(), args[0], args[1:], cmd.OutOrStdout(), cmd.ErrOrStderr())
+			dir, rollout := results.Locate(args[0])
+			patterns := args[1:]
+			if rollout != "" && len(patterns) == 0 {
+				patterns = []string{rollout}
+			}
+			return options.run(cmd.Context(), dir, patterns, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
 	options.scorer.register(cmd.Flags())
-	cmd.Flags().BoolVar(&options.write, "write", false, "write the new scores to "+results.SummaryFile+", the old ones to "+results.PreviousSummaryFile+", and the users' flags to "+results.RunFile)
+	cmd.Flags().BoolVar(&options.write, "write", false, "write the new scores to "+results.SummaryFile+", the old ones to "+results.PreviousSummaryFile+", and the causes and users' flags to "+results.RunFile)
 	cmd.Flags().BoolVar(&options.asJSON, "json", false, "print JSON instead of a table")
 	return cmd
 }
@@ -66,9 +70,9 @@ func (o *scoreOptions) run(ctx context.Context, dir string, patterns []string, s
 	if err != nil {
 		return err
 	}
-	rescore := &rescore{dir: dir, scenarios: scenarios, reader: o.scorer.reader, entries: slices.Clone(summary.Scenarios), outcome: report.NewRescore(), textIsNoCall: o.scorer.textIsNoCall()}
+	rescore := &rescore{dir: dir, scenarios: scenarios, reader: o.scorer.reader, entries: slices.Clone(summary.Scenarios), causes: o.scorer.reader.Run().Causes(), outcome: report.NewRescore(), textIsNoCall: o.scorer.textIsNoCall()}
 	if err := o.scorer.use(ctx, stderr, func(ctx context.Context, client evaluatorv1.EvaluatorServiceClient) error {
-		return rescore.all(ctx, client, selected)
+		return rescore.each(ctx, client, selected)
 	}); err != nil {
 		return err
 	}
@@ -87,6 +91,7 @@ func (o *scoreOptions) run(ctx context.Context, dir string, patterns []string, s
 			return err
 		}
 	}
+	rescore.outcome.CauseCounts = rescore.countCauses(selected)
 	rescore.outcome.NotPlayed = o.scorer.reader.Run().NotPlayed()
 	rescore.outcome.Before, rescore.outcome.After = summary.Mean(), scored.Mean()
 	if o.scorer.reader.Run().UserChecked() {
@@ -150,13 +155,24 @@ type rescore struct {
 	reader    *results.Reader // its Run gets the flags of checked users
 	// entries are those of the summary; scoring replaces them.
 	entries []resultfile.ScenarioResult
+	// causes are those that the run recorded, by rollout; scoring updates them.
+	causes  map[string][]results.Cause
 	outcome *report.Rescore
 
 	textIsNoCall bool
 }
 
-// all scores the selected rollouts.
-func (r *rescore) all(ctx context.Context, client evaluatorv1.EvaluatorServiceClient, selected []int) error {
+// all returns the indices of all rollouts.
+func (r *rescore) all() []int {
+	indices := make([]int, len(r.entries))
+	for i := range indices {
+		indices[i] = i
+	}
+	return indices
+}
+
+// each scores the selected rollouts.
+func (r *rescore) each(ctx context.Context, client evaluatorv1.EvaluatorServiceClient, selected []int) error {
 	for _, i := range selected {
 		if err := r.one(ctx, client, &r.entries[i]); err != nil {
 			return err
@@ -183,18 +199,17 @@ func (r *rescore) one(ctx context.Context, client evaluatorv1.EvaluatorServiceCl
 	if err != nil {
 		return withAdvice(r.dir, err)
 	}
-	request := &evaluatorv1.ScoreTrajectoryRequest{
+	response, err := client.ScoreTrajectory(ctx, &evaluatorv1.ScoreTrajectoryRequest{
 		Evaluation: scenario.GetEvaluation(), Messages: trajectory.Messages, Tables: trajectory.Tables, TextIsNoCall: r.textIsNoCall,
-	}
-	if r.reader.Run().UserChecked() {
-		request.CheckUserFrom = proto.Int32(int32(len(scenario.GetSetup().GetMessages())))
-	}
-	response, err := client.ScoreTrajectory(ctx, request)
+		Starting: int32(len(scenario.GetSetup().GetMessages())), CheckUser: r.reader.Run().UserChecked(), Causes: results.CauseMessages(r.causes[entry.Name]),
+		Categories: scenario.GetSetup().GetCategories(), TimeZone: scenario.GetSetup().GetClock().GetTimeZone(),
+	})
 	if err != nil {
 		return wrapRejection("score", entry.Name, err)
 	}
 	before := *entry
 	*entry = before.Rescored(scenario.GetEvaluation(), response.GetResult())
+	r.causes[entry.Name] = results.Causes(response.GetResult().GetCauses())
 	r.outcome.Add(&before, entry, scenario.GetEvaluation())
 	if r.reader.Run().UserChecked() && r.reader.Run().SetUserFlags(entry.Name, response.GetResult().GetUserFlags()) {
 		r.outcome.Flagged = append(r.outcome.Flagged, entry.Name)
@@ -202,17 +217,38 @@ func (r *rescore) one(ctx context.Context, client evaluatorv1.EvaluatorServiceCl
 	return nil
 }
 
+// countCauses counts the causes of the selected rollouts.
+func (r *rescore) countCauses(selected []int) *results.CauseCounts {
+	var scores []results.CausedScore
+	userUnscored := 0
+	for _, i := range selected {
+		if run := r.reader.Run(); run != nil && run.Rollouts[i].FailureClass == results.UserFailure {
+			userUnscored++
+		}
+		if score, scored := r.entries[i].Similarity.Number(); scored {
+			scores = append(scores, results.CausedScore{Score: score, Causes: r.causes[r.entries[i].Name]})
+		}
+	}
+	return results.CountCauses(scores, len(selected), userUnscored)
+}
+
 // write writes the changed files of the run.
 func (r *rescore) write(scored *resultfile.Summary, changed bool) error {
-	if changed {
-		if err := results.ReplaceSummary(r.dir, r.reader.Run(), scored); err != nil {
-			return err
-		}
-		r.outcome.Written = true
-	}
-	if len(r.outcome.Flagged) == 0 {
+	if !changed && len(r.outcome.Flagged) == 0 {
 		return nil
 	}
 	r.outcome.Written = true
-	return results.WriteRun(r.dir, r.reader.Run())
+	run := r.reader.Run()
+	if run != nil {
+		for i := range run.Rollouts {
+			run.Rollouts[i].Causes = r.causes[run.Rollouts[i].Name]
+		}
+		if run.Totals != nil {
+			run.Totals.CauseCounts = r.countCauses(r.all())
+		}
+	}
+	if changed {
+		return results.ReplaceSummary(r.dir, run, scored)
+	}
+	return results.WriteRun(r.dir, run)
 }

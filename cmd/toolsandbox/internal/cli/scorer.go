@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -106,6 +107,9 @@ func readScores(dir string, acceptEdits bool, warnings io.Writer) (*resultfile.S
 func noSummary(dir string) error {
 	if _, err := results.ReadRun(dir); err == nil {
 		return process.UsageErrorf("RUN: the run in %s has no results yet: toolsandbox run --out %s --resume with its flags plays it to its end", dir, report.ShellWord(dir))
+	}
+	if runs, err := filepath.Glob(filepath.Join(dir, "*", results.SummaryFile)); err == nil && len(runs) > 0 {
+		return process.UsageErrorf("RUN: %s holds no finished run; did you mean %s?", dir, filepath.Dir(runs[len(runs)-1]))
 	}
 	return process.UsageErrorf("RUN: %s holds no finished run: give the --out directory of toolsandbox run", dir)
 }

@@ -37,12 +37,12 @@ func TestScripts(t *testing.T) {
 		code int
 		want string
 	}{
-		"no solution":      {"--pack " + off + " --agent oracle --user scripted:" + turns, 2, noSolution + "\n"},
-		"no script":        {"--pack " + off + " --agent unhelpful", 2, "toolsandbox: " + noScript + "\n"},
-		"neither":          {"--pack " + off + " --agent oracle", 2, noSolution + "; " + noScript + "\n"},
+		"no solution":      {"--pack " + off + " --variants plain --agent oracle --user scripted:" + turns, 2, noSolution + "\n"},
+		"no script":        {"--pack " + off + " --variants plain --agent unhelpful --user scripted", 2, "toolsandbox: " + noScript + "\n"},
+		"neither":          {"--pack " + off + " --variants plain --agent oracle --user scripted", 2, noSolution + "; " + noScript + "\n"},
 		"one of two":       {"--pack " + off + " --builtin --agent oracle -s off turn_off_wifi", 0, someLack},
 		"all have scripts": {"--agent oracle turn_off_wifi", 0, ""},
-		"other players":    {"--pack " + off + " --agent unhelpful --user scripted:" + turns, 0, ""},
+		"other players":    {"--pack " + off + " --variants plain --agent unhelpful --user scripted:" + turns, 0, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out := filepath.Join(t.TempDir(), "out")

@@ -18,6 +18,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	"github.com/toolsandbox/toolsandbox/runs/play"
 	"github.com/toolsandbox/toolsandbox/runs/report"
+	"github.com/toolsandbox/toolsandbox/runs/results"
 	"github.com/toolsandbox/toolsandbox/runs/session"
 	"github.com/toolsandbox/toolsandbox/runs/standalone"
 )
@@ -31,7 +32,7 @@ func newSession() *cobra.Command {
 		Use:   "session",
 		Short: "Inspect, fork, replay and delete the worlds of a run",
 		Long: `session reads the data of a run. A session is the world of one rollout: its tables at every message. ID is the id of a session,
-or the name of a scenario that has exactly one. session does not continue an interrupted run.`,
+the name of a scenario that has exactly one, or a rollout's path, such as out/trajectories/turn_off_wifi. session does not continue an interrupted run.`,
 		Example: `  toolsandbox run --agent oracle --out out
   toolsandbox session list --out out
   toolsandbox session show turn_off_wifi --out out --at 3
@@ -79,6 +80,7 @@ func (p *sessionSource) prepare() error {
 		}
 		return nil
 	}
+	p.out, _ = results.Locate(p.out)
 	p.installation.Dir = play.DataDirectory(p.out)
 	switch {
 	case exists(filepath.Join(p.installation.Dir, toolHostDirectory)):
@@ -104,6 +106,25 @@ func (p *sessionSource) rejectUnused() error {
 		}
 	}
 	return nil
+}
+
+// locate returns the session that an argument names. The path of a rollout names its run as well.
+func (p *sessionSource) locate(id string) string {
+	run, rollout := results.Locate(id)
+	if rollout == "" {
+		return id
+	}
+	if !p.installation.Network.Remote && !p.flags.Changed("out") {
+		p.out = run
+	}
+	if record, err := results.ReadRun(run); err == nil {
+		for _, played := range record.Rollouts {
+			if played.Name == rollout {
+				return played.ID
+			}
+		}
+	}
+	return rollout
 }
 
 // use connects to the place, starts the listed services if they are local, and calls do. No service

@@ -26,10 +26,14 @@ session. If one of the sessions does not exist, none is deleted. Logs, results a
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			names := make([]string, len(args))
+			for i, arg := range args {
+				names[i] = from.locate(arg)
+			}
 			return from.use(cmd.Context(), cmd.ErrOrStderr(), onlyToolHost, func(ctx context.Context, client *session.Client) error {
 				var ids []string
-				for _, arg := range args {
-					found, err := client.Find(ctx, arg)
+				for _, name := range names {
+					found, err := client.Find(ctx, name)
 					if err != nil {
 						return err
 					}

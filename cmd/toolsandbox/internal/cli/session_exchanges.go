@@ -20,8 +20,9 @@ conversation holds the same.`,
 		Example: "  toolsandbox session exchanges turn_off_wifi --out out",
 		Args:    positional("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			id := from.locate(args[0])
 			return from.use(cmd.Context(), cmd.ErrOrStderr(), withLogs, func(ctx context.Context, client *session.Client) error {
-				found, err := client.Find(ctx, args[0])
+				found, err := client.Find(ctx, id)
 				if err != nil {
 					return err
 				}

@@ -27,8 +27,9 @@ later changes of one do not reach the other. The command is idempotent.`,
 			if !cmd.Flags().Changed("at") {
 				return process.UsageErrorf("--at: missing, expected the last shared message: see toolsandbox session show %s", report.ShellWord(args[0]))
 			}
+			id := from.locate(args[0])
 			return from.use(cmd.Context(), cmd.ErrOrStderr(), withLogs, func(ctx context.Context, client *session.Client) error {
-				found, err := verified(ctx, client, args[0])
+				found, err := verified(ctx, client, id)
 				if err != nil {
 					return err
 				}
@@ -68,7 +69,7 @@ func newSessionReplay(from *sessionSource) *cobra.Command {
 		Short: "Execute a session's calls again and compare the results byte by byte",
 		Long: `replay makes a session with the initial world of ID, executes the recorded calls of its rollout, one batch at a time, and
 compares every answer and every table version with the stored one, byte by byte. Then it removes the new session. If
-anything differs, it prints the first difference and exits with 1.`,
+anything differs, it prints the first difference.`,
 		Example: "  toolsandbox session replay turn_off_wifi --out out\n  toolsandbox session replay turn_off_wifi --to 5 --out out",
 		Args:    positional("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -78,8 +79,9 @@ anything differs, it prints the first difference and exits with 1.`,
 					return process.UsageErrorf("--to: %d given, expected a message, 0 or more", to)
 				}
 			}
+			id := from.locate(args[0])
 			return from.use(cmd.Context(), cmd.ErrOrStderr(), withLogs, func(ctx context.Context, client *session.Client) error {
-				found, err := client.Find(ctx, args[0])
+				found, err := client.Find(ctx, id)
 				if err != nil {
 					return err
 				}

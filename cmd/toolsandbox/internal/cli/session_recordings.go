@@ -18,8 +18,9 @@ name the failed requests.`,
 		Example: "  toolsandbox session recordings weather_tomorrow --out out > recordings.yaml",
 		Args:    positional("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			id := from.locate(args[0])
 			return from.use(cmd.Context(), cmd.ErrOrStderr(), withLogs, func(ctx context.Context, client *session.Client) error {
-				found, err := verified(ctx, client, args[0])
+				found, err := verified(ctx, client, id)
 				if err != nil {
 					return err
 				}

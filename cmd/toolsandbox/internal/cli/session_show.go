@@ -70,8 +70,9 @@ prints one table and no list.`,
 		Example: "  toolsandbox session show turn_off_wifi --out out\n  toolsandbox session show turn_off_wifi --out out --at 3 --table SETTING",
 		Args:    positional("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			id := from.locate(args[0])
 			return from.use(cmd.Context(), cmd.ErrOrStderr(), withLogs, func(ctx context.Context, client *session.Client) error {
-				found, err := verified(ctx, client, args[0])
+				found, err := verified(ctx, client, id)
 				if err != nil {
 					return err
 				}
@@ -118,8 +119,9 @@ rows by their first column.`,
 		Example: "  toolsandbox session diff turn_off_wifi 0 4 --out out\n  toolsandbox session diff which_mateo 0 6 --table CONTACT --json --out out",
 		Args:    positional("ID", "FROM", "TO"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			id := from.locate(args[0])
 			return from.use(cmd.Context(), cmd.ErrOrStderr(), withLogs, func(ctx context.Context, client *session.Client) error {
-				changes, err := compare(ctx, client, args, table)
+				changes, err := compare(ctx, client, id, args[1:], table)
 				if err != nil {
 					return err
 				}
@@ -132,9 +134,9 @@ rows by their first column.`,
 	return cmd
 }
 
-// compare reads the tables at both messages; args are ID, FROM and TO.
-func compare(ctx context.Context, client *session.Client, args []string, table string) (*session.Changes, error) {
-	found, err := verified(ctx, client, args[0])
+// compare reads the tables at both messages; ends are FROM and TO.
+func compare(ctx context.Context, client *session.Client, id string, ends []string, table string) (*session.Changes, error) {
+	found, err := verified(ctx, client, id)
 	if err != nil {
 		return nil, err
 	}
@@ -144,10 +146,10 @@ func compare(ctx context.Context, client *session.Client, args []string, table s
 	}
 	changes := &session.Changes{Session: found}
 	last := int(found.GetLastIndex())
-	if changes.From, err = messageOf("FROM", args[1], last); err != nil {
+	if changes.From, err = messageOf("FROM", ends[0], last); err != nil {
 		return nil, err
 	}
-	if changes.To, err = messageOf("TO", args[2], last); err != nil {
+	if changes.To, err = messageOf("TO", ends[1], last); err != nil {
 		return nil, err
 	}
 	before, err := client.Tables(ctx, found, changes.From, nil)

@@ -32,6 +32,9 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 			deeper = append(deeper, sub.CommandPath())
 		}
 	}
+	if here, ok := foreignCommands()[args[0]]; ok && !cmd.HasParent() {
+		return process.UsageErrorf("unknown command %q; here it is %s %s", args[0], cmd.CommandPath(), here)
+	}
 	if len(deeper) > 0 {
 		return process.UsageErrorf("unknown command %q; did you mean %s?", args[0], strings.Join(deeper, " or "))
 	}
@@ -62,8 +65,11 @@ func checkBuiltins(root *cobra.Command) {
 }
 
 // noArguments rejects arguments as a mistake on the command line.
-func noArguments(_ *cobra.Command, args []string) error {
+func noArguments(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
+		if cmd.Flags().Lookup("pack") != nil && !strings.HasPrefix(args[0], "-") {
+			return process.UsageErrorf("unexpected argument %q; did you mean --pack %s?", args[0], args[0])
+		}
 		return process.UsageErrorf("unexpected argument %q: see --help", args[0])
 	}
 	return nil

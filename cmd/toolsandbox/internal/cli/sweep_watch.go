@@ -91,14 +91,17 @@ func (w *sweepWatch) begin(progress *orchestratorv1.SweepProgress) error {
 	if w.progress == nil {
 		w.progress = report.NewProgress(w.stderr, w.total, int(progress.GetDone()))
 	}
-	w.wait.Report(w.stderr, progress)
+	if w.asJSON {
+		w.wait.Report(w.stderr, progress)
+	} else {
+		w.progress.Report(progress)
+	}
 	return nil
 }
 
 // add shows a result.
 func (w *sweepWatch) add(result *busv1.Result) error {
 	w.done++
-	w.wait.Reset()
 	row := report.Row{Name: result.GetRollout().GetScenario() + " " + strconv.Itoa(int(result.GetRollout().GetTrial())), Result: result}
 	if row.Scored() {
 		w.scored++
@@ -108,6 +111,7 @@ func (w *sweepWatch) add(result *busv1.Result) error {
 		w.progress.Add(row)
 		return nil
 	}
+	w.wait.Reset()
 	return json.NewEncoder(w.stdout).Encode(report.NewSweepResult(result))
 }
 

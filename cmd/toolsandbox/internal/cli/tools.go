@@ -10,12 +10,14 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"google.golang.org/grpc/status"
 
 	"github.com/toolsandbox/toolsandbox/internal/parameter"
 	"github.com/toolsandbox/toolsandbox/internal/process"
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
+	"github.com/toolsandbox/toolsandbox/runs/output"
 	"github.com/toolsandbox/toolsandbox/runs/report"
 	"github.com/toolsandbox/toolsandbox/runs/standalone"
 )
@@ -96,9 +98,9 @@ func (o *toolsOptions) run(ctx context.Context, stdout, stderr io.Writer) error 
 	case o.asJSON:
 		return writeTools(stdout, tools)
 	case o.asMarkdown:
-		return printf(stdout, "%s%s", toolsPreface, toolTable(tools, true).RenderMarkdown())
+		return printf(stdout, "%s%s", toolsPreface, toolTable(tools, true).Markdown())
 	default:
-		return printf(stdout, "%s", toolTable(tools, false).Render())
+		return printf(stdout, "%s", toolTable(tools, false).Fit(output.Width(stdout)))
 	}
 }
 
@@ -111,7 +113,7 @@ func (o *toolsOptions) list(ctx context.Context, stderr io.Writer) (tools []*too
 	err = standalone.WithTemporary(ctx, o.installation, "warn", stderr, func(ctx context.Context, m *rpc.Node) error {
 		response, err := toolhostv1.NewToolHostServiceClient(m.Conn(rpc.ToolHost)).ListTools(ctx, &toolhostv1.ListToolsRequest{})
 		if err != nil && o.installation.Network.Remote {
-			err = fmt.Errorf("list tools: %w: check that a tool host runs at --toolhost-addr", err)
+			err = fmt.Errorf("list tools: %s", status.Convert(err).Message())
 		}
 		tools = response.GetTools()
 		return err
@@ -146,12 +148,12 @@ func rolesOf(info *toolhostv1.ToolInfo) []string {
 }
 
 // toolTable lays out tools for people, with their descriptions if described.
-func toolTable(tools []*toolhostv1.ToolInfo, described bool) table.Writer {
+func toolTable(tools []*toolhostv1.ToolInfo, described bool) *output.Table {
 	header := table.Row{"tool", "module", "visible to", "needs", "read-only", "arguments"}
 	if described {
 		header = append(header, "what it does")
 	}
-	t := report.NewTable(header)
+	t := output.NewTable(header)
 	for _, info := range tools {
 		needs := append([]string{}, info.GetNeeds()...)
 		for _, need := range info.GetDefaultNeeds() {
@@ -169,7 +171,7 @@ func toolTable(tools []*toolhostv1.ToolInfo, described bool) table.Writer {
 			row[len(row)-1] = strings.Join(arguments(info.GetTool().GetParametersJson()), ", ")
 			row = append(row, info.GetTool().GetDescription())
 		}
-		t.AppendRow(row)
+		t.Append(row)
 	}
 	return t
 }

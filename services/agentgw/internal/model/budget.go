@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"time"
 
 	"github.com/toolsandbox/toolsandbox/internal/pricing"
@@ -31,6 +32,9 @@ const (
 	slowAfter = 10 * time.Second
 	// statusCloudTimeout is the status by which Cloudflare reports a time-out.
 	statusCloudTimeout = 524
+	// maxTimeouts is how often an answer may time out in a round of its sweep before its rollout ends:
+	// an answer without an end has none later either. Requests that others crowded out do not count.
+	maxTimeouts = 2
 	// replyMargin is the part of a turn's time that is reserved to report a missing answer.
 	replyMargin = time.Second
 )
@@ -76,7 +80,7 @@ func (p *Player) newAttempt(
 	if err != nil {
 		return nil, &provider.Failure{Detail: err.Error()}
 	}
-	query.Official = to.Official
+	query.Official, query.Host = to.Official, hostOf(to.BaseURL)
 	transcript, form := query.Transcript, conversation.Form(0)
 	if !query.Compat {
 		form = p.forms.recall(formKey{to.BaseURL, model.GetModel()}, transcript)
@@ -96,6 +100,15 @@ func (p *Player) newAttempt(
 		timeout:  cmp.Or(time.Duration(model.GetTimeoutMs())*time.Millisecond, defaultTimeout),
 		exchange: newExchange(model, codec, to, request, p.cfg.ExchangeBytes, earlier),
 	}, nil
+}
+
+// hostOf returns the host of an address without its port.
+func hostOf(address string) string {
+	parsed, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return parsed.Hostname()
 }
 
 // budgetRequest returns the request to the limiter for a turn. The error is a *Throttled if the
@@ -144,7 +157,9 @@ func (p *Player) Key(ctx context.Context, model *agentgwv1.Model) (key ratelimit
 
 // try sends the request once, when its budget admits it.
 func (q *attempt) try(ctx context.Context) retry.Outcome {
-	done, err := q.acquireBudget(ctx)
+	end := q.limited.begin(q.budget.Run.Sweep)
+	permit, err := q.acquireBudget(ctx)
+	end()
 	throttled, isThrottled := errors.AsType[*Throttled](err)
 	switch {
 	case errors.Is(err, ratelimit.ErrBreakerOpen):
@@ -158,7 +173,9 @@ func (q *attempt) try(ctx context.Context) retry.Outcome {
 	}
 	sent, limit := time.Now(), q.timeoutFor(ctx)
 	sending, cancel := q.sendContext(ctx)
+	end = q.asked.begin(q.budget.Run.Sweep)
 	body, err := q.client.Send(sending, q.to, q.request, limit)
+	end()
 	cancel()
 	received := err == nil
 	q.answer, err = q.exchange.addAttempt(body, err)
@@ -171,7 +188,7 @@ func (q *attempt) try(ctx context.Context) retry.Outcome {
 		outcome.Cost, _ = q.cost(q.budget.Key.Provider, q.budget.Model, q.answer.Usage)
 	}
 	if failure == nil {
-		q.spent = q.spent.Plus(done(outcome))
+		q.spent = q.spent.Plus(permit.Done(outcome))
 		return retry.Outcome{Err: err}
 	}
 	isRearranged := q.rearrange(failure)
@@ -179,9 +196,13 @@ func (q *attempt) try(ctx context.Context) retry.Outcome {
 		outcome.Class = ratelimit.Rejected // whatever its status: the server is well
 	}
 	outcome.RetryAfter, outcome.Charged, outcome.Reason = failure.RetryAfter, failure.Charged, failure.Error()
-	q.spent = q.spent.Plus(done(outcome))
+	q.spent = q.spent.Plus(permit.Done(outcome))
 	if isRearranged {
 		return q.try(ctx)
+	}
+	if outcome.Class == ratelimit.TimedOut && !permit.Crowded() && q.exchange.timeOut(q.budget.Run.Round) >= maxTimeouts {
+		failure.Retryable = false
+		failure.Detail += fmt.Sprintf(", not for the first time in this turn: %d attempts are the most that an answer gets; see --max-tokens and --model-timeout", maxTimeouts)
 	}
 	isRefused := outcome.Class == ratelimit.Throttled || outcome.Class == ratelimit.Overloaded
 	if isRefused && q.lastRefusal == nil {
@@ -223,13 +244,14 @@ func (q *attempt) deferRefusal(err error) error {
 }
 
 // acquireBudget waits for the budget, but leaves time for the answer. Without a limiter it returns
-// at once. The error is a *Throttled, ratelimit.ErrBreakerOpen, ratelimit.ErrOutage or that of ctx.
-func (q *attempt) acquireBudget(ctx context.Context) (done func(ratelimit.Outcome) ratelimit.Cost, err error) {
+// a nil permit at once. The error is a *Throttled, ratelimit.ErrBreakerOpen, ratelimit.ErrOutage or
+// that of ctx.
+func (q *attempt) acquireBudget(ctx context.Context) (*ratelimit.Permit, error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
 	if q.cfg.Budget == nil {
-		return func(ratelimit.Outcome) ratelimit.Cost { return ratelimit.Cost{} }, nil
+		return nil, nil
 	}
 	waiting, cancel := ctx, context.CancelFunc(func() {})
 	if deadline, limited := ctx.Deadline(); limited {
@@ -243,7 +265,7 @@ func (q *attempt) acquireBudget(ctx context.Context) (done func(ratelimit.Outcom
 		permit.Done(ratelimit.Outcome{Class: ratelimit.Unsent}) // the caller is gone
 		return nil, ctx.Err()
 	case err == nil:
-		return permit.Done, nil
+		return permit, nil
 	case errors.Is(err, ratelimit.ErrSpendLimit):
 		return nil, &Throttled{SpendLimitReached: true, reason: err}
 	case ctx.Err() != nil:

@@ -41,6 +41,16 @@ func (p *Player) cost(account, model string, used *agentgwv1.Usage) (cost rateli
 	return cost, priced
 }
 
+// HasPrice reports whether the price table has a model.
+func (p *Player) HasPrice(model *agentgwv1.Model) bool {
+	spec, err := p.spec(model)
+	if err != nil {
+		return false
+	}
+	_, priced := p.cost(spec.Account(), model.GetModel(), nil)
+	return priced
+}
+
 // sweepOf returns the sweep of a rollout.
 func sweepOf(rolloutID string) string {
 	return rolloutID[:max(strings.LastIndexByte(rolloutID, '.'), 0)]

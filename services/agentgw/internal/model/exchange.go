@@ -82,6 +82,21 @@ func (x *exchange) addAttempt(body []byte, err error) (*provider.Answer, error) 
 	return answer, err
 }
 
+// timeOut marks the last attempt as timed out in a round of the sweep, and returns how many of the
+// turn are.
+func (x *exchange) timeOut(round int32) int {
+	attempts := x.record.GetAttempts()
+	last := attempts[len(attempts)-1]
+	last.TimedOut, last.Round = true, round
+	n := 0
+	for _, try := range attempts {
+		if try.GetTimedOut() && try.GetRound() == round {
+			n++
+		}
+	}
+	return n
+}
+
 // decodeFailure returns the failure of an answer that cannot be decoded. It is not retryable if the
 // last answer was unreadable in the same way: the server speaks another interface. What the server
 // itself says that it failed, and what it did not finish, may pass.

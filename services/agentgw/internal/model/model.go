@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"math/rand/v2"
 	"strings"
 	"time"
@@ -78,6 +79,8 @@ type Player struct {
 	client *httpclient.Client
 	forms  formMemory
 
+	asked, limited load
+
 	life  context.Context // done when the process ends
 	abort context.CancelFunc
 }
@@ -143,6 +146,8 @@ func (p *Player) Respond(
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return recorded, ctx.Err()
+	case isFailure && failure.Refusal != "" && !req.GetCompat():
+		recorded.Reply = p.compose(req, spec, tools, &provider.Answer{EmptyReason: failure.Error(), Refusal: failure.Refusal})
 	case isFailure:
 		if failure.ContextOverflow = failure.ContextOverflow && !req.GetCompat(); failure.ContextOverflow {
 			failure.Retryable = false
@@ -164,6 +169,9 @@ func (p *Player) Respond(
 // query builds the query to the model.
 func (p *Player) query(ctx context.Context, req *agentgwv1.RespondRequest, tools *turn.Tools, spec *provider.Spec, history History) (*provider.Query, error) {
 	query := &provider.Query{Model: req.GetPlayer().GetModel(), Tools: tools.List(), ToolText: tools.Text(), Compat: req.GetCompat()}
+	if first := query.Model.Seed; first != nil {
+		query.Seed = proto.Int64((*first + int64(req.GetTrial())) & math.MaxInt32)
+	}
 	if query.Tools == nil {
 		query.Tools = []*worldv1.Tool{}
 	}
@@ -244,7 +252,7 @@ func (p *Player) retryPolicy(model *agentgwv1.Model) retry.Policy {
 func (p *Player) replyToFailure(model *agentgwv1.Model, failure *provider.Failure) (*agentgwv1.Reply, error) {
 	name := model.GetProvider()
 	switch {
-	case failure.Timeout:
+	case failure.Timeout && failure.Retryable:
 		return nil, fmt.Errorf("%w: %s, %s: %w", ErrTimeout, name, model.GetModel(), failure)
 	case failure.Retryable:
 		return nil, fmt.Errorf("%w: %s, %s: %w", ErrUnavailable, name, model.GetModel(), failure)

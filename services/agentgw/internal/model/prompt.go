@@ -14,7 +14,9 @@ import (
 func setPrompt(query *provider.Query, prompt string, reasoning provider.Reasoning) {
 	query.Tools = nil
 	query.Transcript = []conversation.Entry{{Kind: conversation.User, Text: prompt}}
-	query.Seed = proto.Int64(euroeval.Seed)
+	if query.Seed == nil {
+		query.Seed = proto.Int64(euroeval.Seed)
+	}
 	query.Model = proto.CloneOf(query.Model)
 	limit := int32(euroeval.TokenLimit)
 	if reasoning.Reasons(query.Model) {

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -43,8 +44,10 @@ func TestRemarks(t *testing.T) {
 		messages []*worldv1.Message
 		want     []*agentgwv1.Remark
 	}{
-		"text":  {&provider.Answer{Text: "Done."}, say("Done."), nil},
-		"empty": {&provider.Answer{EmptyReason: "blocked\xff"}, say(""), remark(agentgwv1.RemarkKind_REMARK_KIND_EMPTY, "blocked?")},
+		"text":         {&provider.Answer{Text: "Done."}, say("Done."), nil},
+		"empty":        {&provider.Answer{EmptyReason: "blocked\xff"}, say(""), remark(agentgwv1.RemarkKind_REMARK_KIND_EMPTY, "blocked?")},
+		"refused":      {&provider.Answer{Text: "No.", Refusal: strings.Repeat("é", 301)}, say("No."), remark(agentgwv1.RemarkKind_REMARK_KIND_REFUSED, strings.Repeat("é", 300))},
+		"only refused": {&provider.Answer{EmptyReason: "blocked", Refusal: "SAFETY"}, say(""), remark(agentgwv1.RemarkKind_REMARK_KIND_REFUSED, "SAFETY")},
 		"cut": {
 			&provider.Answer{Calls: []turn.Call{{Name: "f"}, {Name: "g", Truncated: true}}}, nil,
 			remark(agentgwv1.RemarkKind_REMARK_KIND_CUT_OFF, "g"),

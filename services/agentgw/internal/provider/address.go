@@ -7,11 +7,8 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/toolsandbox/toolsandbox/internal/bom"
+	"github.com/toolsandbox/toolsandbox/internal/secretkey"
 )
-
-// fileSuffix is the suffix of the variable that names a key file.
-const fileSuffix = "_FILE"
 
 // Address says how to reach a provider that takes a key in a header.
 type Address struct {
@@ -35,7 +32,7 @@ func (a *Address) locate(_ context.Context, getenv func(string) string, base str
 	}
 	to.Official = to.BaseURL == a.BaseURL
 	for _, name := range a.KeyVariables {
-		key, err := keyOf(getenv, name)
+		key, err := secretkey.Lookup(getenv, name)
 		if err != nil {
 			return Endpoint{}, err
 		}
@@ -46,36 +43,10 @@ func (a *Address) locate(_ context.Context, getenv func(string) string, base str
 		}
 	}
 	if to.Official {
-		return Endpoint{}, fmt.Errorf("no key: set %s or %s%s", a.KeyVariables[0], a.KeyVariables[0], fileSuffix)
+		return Endpoint{}, fmt.Errorf("no key: set %s or %s%s", a.KeyVariables[0], a.KeyVariables[0], secretkey.FileSuffix)
 	}
 	if a.NoKey != "" {
 		to.Header.Set(a.KeyHeader, a.KeyPrefix+a.NoKey)
 	}
 	return to, nil
-}
-
-// keyOf returns a key from the environment, or from the file that the environment names.
-func keyOf(getenv func(string) string, name string) (string, error) {
-	if key := strings.TrimSpace(getenv(name)); key != "" {
-		return key, sendable(key, name)
-	}
-	path := getenv(name + fileSuffix)
-	if path == "" {
-		return "", nil
-	}
-	raw, err := bom.ReadFile(path)
-	if err != nil {
-		return "", fmt.Errorf("read %s%s: %w", name, fileSuffix, err)
-	}
-	key := strings.TrimSpace(string(raw))
-	return key, sendable(key, fmt.Sprintf("%s%s, %s", name, fileSuffix, path))
-}
-
-// sendable returns an error if the key, which was read from source, cannot be sent in a header.
-func sendable(key, source string) error {
-	control := func(r rune) bool { return r < ' ' && r != '\t' || r == '\x7f' }
-	if strings.ContainsFunc(key, control) {
-		return fmt.Errorf("the key in %s has a line break or another control character within it, expected one key on one line", source)
-	}
-	return nil
 }

@@ -40,6 +40,8 @@ type Query struct {
 	PlaysUser bool
 	// Official: the request goes to the provider's official address and not to a compatible server.
 	Official bool
+	// Host is the name of the server that the request goes to.
+	Host string
 	// Compat sends the sampling parameters and headers that the original sends.
 	Compat bool
 	// Schema is the JSON Schema of the answer's text. Nil leaves the text free. Providers that take no
@@ -57,7 +59,8 @@ type Request struct {
 	// Path follows the base URL. It starts with a slash and may end with a query.
 	Path   string
 	Header http.Header
-	Body   []byte
+	// Body is sent with POST. Nil sends a GET.
+	Body []byte
 }
 
 // Raised is an exception that the original raises about an answer as a whole.
@@ -76,6 +79,9 @@ type Answer struct {
 	Raised *Raised
 	// EmptyReason says why the answer has neither text nor calls. It is empty otherwise.
 	EmptyReason string
+	// Refusal is the provider's reason for an answer that the model refused or that a filter blocked,
+	// wholly or in part. It is empty for other answers.
+	Refusal string
 	// ContextOverflow: the answer is empty, because the conversation fills the model's context.
 	ContextOverflow bool
 	// EmptyText: the answer is an empty text in a form that the original accepts.
@@ -110,6 +116,9 @@ type Failure struct {
 	NoCredit bool
 	// ContextOverflow: the request does not fit into the model's context. A retry does not help.
 	ContextOverflow bool
+	// Refusal is the provider's reason for a request that its filter blocked, empty for other
+	// failures. A retry does not help.
+	Refusal string
 	// Charged: the provider may charge for the request although its answer is lost.
 	Charged bool
 	// Demanded is the form that the server's chat template demands of a conversation, 0 if the failure

@@ -31,12 +31,16 @@ type Spec struct {
 	Locate func(ctx context.Context, getenv func(string) string, base string) (Endpoint, error)
 	// Reasoning describes the reasoning settings of its models.
 	Reasoning Reasoning
+	// TakesStop: its requests carry stop sequences. TakesSeed: they carry a sampling seed.
+	TakesStop, TakesSeed bool
 	// Errors are the words of its errors.
 	Errors ErrorWords
 	// Codec is its wire format.
 	Codec Codec
 	// Compat is the wire format as the original decodes it, nil if there is no difference.
 	Compat Codec
+	// Prompted: the codec writes the tools into the prompt.
+	Prompted bool
 	// ReplaysNative: requests carry the provider's earlier turns in their native form.
 	ReplaysNative bool
 }

@@ -30,6 +30,7 @@ type budget struct {
 
 	adaptive    adaptiveLimits
 	answered    int       // requests that succeeded
+	timedOut    int       // requests that timed out
 	lastCut     time.Time // time of the last cut; refusals of older requests do not cut again
 	pausedUntil time.Time // no request may begin before
 
@@ -136,7 +137,7 @@ func (b *budget) begin(now time.Time, p *Permit) {
 	p.usage.running++
 	p.spend.begin(p)
 	b.running++
-	b.active, p.began, p.answeredBefore = now, now, b.answered
+	b.active, p.began, p.answeredBefore, p.timedOutBefore = now, now, b.answered, b.timedOut
 	close(p.ready)
 }
 
@@ -201,12 +202,17 @@ func (b *budget) slowDown(now time.Time, p *Permit, o Outcome) {
 // relieve bounds the concurrency for a provider that was too slow for a request: to half the
 // requests that it answered meanwhile, so that the next ones take half as long as they may. The
 // pause lets it work off the request that nobody waits for any more. A request that began before
-// the last cut only prolongs the pause.
+// the last cut only prolongs the pause. If the provider answered others meanwhile, it was crowded;
+// so is one beside more than that half, with those that timed out meanwhile, because they may still
+// keep the provider busy.
 func (b *budget) relieve(now time.Time, p *Permit) {
 	limit := now.Sub(p.began)
 	answered := b.answered - p.answeredBefore
 	until := later(b.pausedUntil, now).Add(limit / time.Duration(max(answered, 1)))
 	b.pausedUntil = later(b.pausedUntil, earlier(until, now.Add(limit)))
+	beside := b.running + b.timedOut - p.timedOutBefore
+	p.crowded = answered > 0 && (!p.began.After(b.lastCut) || beside >= max(answered/2, 1))
+	b.timedOut++
 	if !p.began.After(b.lastCut) {
 		return
 	}

@@ -64,11 +64,15 @@ type Permit struct {
 	err     error
 
 	began time.Time
-	// answeredBefore is the number of the budget's answers when the request began.
-	answeredBefore int
-	expected       Cost        // estimated cost
-	tokens         int64       // taken from the token bucket; at most its limit
-	result         func(error) // reports the outcome to the breaker
+	// crowded: the request timed out beside more others than its provider can answer in time.
+	crowded bool
+	// answeredBefore and timedOutBefore are the numbers of the budget's answers and time-outs when the
+	// request began.
+	answeredBefore, timedOutBefore int
+
+	expected Cost        // estimated cost
+	tokens   int64       // taken from the token bucket; at most its limit
+	result   func(error) // reports the outcome to the breaker
 }
 
 // Acquire waits until a request may begin. The caller calls Done on the permit. The error is
@@ -128,8 +132,12 @@ func (l *Limiter) withdraw(p *Permit, cause error) error {
 	return fmt.Errorf("%d requests wait for their turn%s: %w", waiting, b.outage.lastReason(), cause)
 }
 
-// Done reports the outcome of the request and returns its cost. Call it exactly once.
+// Done reports the outcome of the request and returns its cost. Call it exactly once. A nil permit
+// has no budget.
 func (p *Permit) Done(o Outcome) Cost {
+	if p == nil {
+		return Cost{}
+	}
 	l := p.budget.limiter
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -142,6 +150,10 @@ func (p *Permit) Done(o Outcome) Cost {
 	p.budget.end(now, p, o, cost)
 	return cost
 }
+
+// Crowded reports whether a request timed out because its provider answered others in that time,
+// and can answer no more. The next one may be answered. Call it after Done.
+func (p *Permit) Crowded() bool { return p != nil && p.crowded }
 
 // budget returns the budget of a key, and drops idle ones.
 func (l *Limiter) budget(now time.Time, key Key) *budget {

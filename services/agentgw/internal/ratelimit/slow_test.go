@@ -89,3 +89,47 @@ func TestSlowServer(t *testing.T) {
 		})
 	}
 }
+
+// TestCrowded times requests out. One was crowded if the provider answered others meanwhile, and
+// could not answer as many as were sent.
+func TestCrowded(t *testing.T) {
+	for name, test := range map[string]struct {
+		beside, answered, timedOut int
+		want                       bool
+	}{
+		"alone":                 {0, 0, 0, false},
+		"none answered":         {3, 0, 0, false},
+		"beside few":            {1, 4, 0, false},
+		"beside many":           {2, 4, 0, true},
+		"after other time-outs": {1, 4, 1, true},
+		"one of many cut off":   {0, 1, 1, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				limiter := replica(t, newMemory(), "r0", nil)
+				slow := begin(t, limiter, request("s"))
+				var timedOut, beside []*Permit
+				for range test.timedOut {
+					timedOut = append(timedOut, begin(t, limiter, request("s")))
+				}
+				for range test.beside {
+					beside = append(beside, begin(t, limiter, request("s")))
+				}
+				for range test.answered {
+					begin(t, limiter, request("s")).Done(Outcome{Class: Succeeded})
+				}
+				sleep(t.Context(), time.Minute)
+				for _, permit := range timedOut {
+					permit.Done(Outcome{Class: TimedOut})
+				}
+				slow.Done(Outcome{Class: TimedOut})
+				if got := slow.Crowded(); got != test.want {
+					t.Errorf("crowded: got %t, want %t", got, test.want)
+				}
+				for _, permit := range beside {
+					permit.Done(Outcome{Class: Succeeded})
+				}
+			})
+		})
+	}
+}

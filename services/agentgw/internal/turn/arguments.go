@@ -19,9 +19,9 @@ const (
 )
 
 // object returns the arguments that a role meant as JSON text and as its value: an object, or the
-// text as it is if it means none. Blanks and an empty text mean an empty object. An object may be quoted as a
-// JSON text, also several times, and quotes and blanks may follow it. A quoted dict of Python stays
-// as it is, because the environment takes it for the dict, as the original does.
+// text as it is if it means none. Blanks and an empty text mean an empty object. An object may be
+// quoted as a JSON text, also several times, and quotes and blanks may follow it. A quoted dict of
+// Python stays as it is, because the environment takes it for the dict, as the original does.
 func object(text string) (string, python.Value, error) {
 	meant := text
 	for level := range maxQuoted {

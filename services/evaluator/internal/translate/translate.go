@@ -22,6 +22,8 @@ import (
 
 // Evaluation is a compiled evaluation. It is immutable and safe for concurrent use.
 type Evaluation struct {
+	// Source is what was compiled.
+	Source                 *evaluationv1.Evaluation
 	Milestones, Minefields *score.Graph
 	// User is what the simulated user was told.
 	User *evaluationv1.User
@@ -50,7 +52,7 @@ func Compile(source *evaluationv1.Evaluation) (*Evaluation, error) {
 	if err != nil {
 		return nil, err
 	}
-	compiled := &Evaluation{Milestones: score.NewGraph(milestones), Minefields: score.NewGraph(minefields), User: source.GetUser(), schema: schema}
+	compiled := &Evaluation{Source: source, Milestones: score.NewGraph(milestones), Minefields: score.NewGraph(minefields), User: source.GetUser(), schema: schema}
 	if record := source.GetFunctionCalling(); record != nil {
 		if compiled.Task, err = euroeval.NewTask(record.GetFunctionsJson(), record.GetAnswersJson()); err != nil {
 			return nil, fmt.Errorf("function_calling: %w", err)

@@ -30,9 +30,9 @@ func (c *check) findAssistant(text string) string {
 		return ""
 	}
 	for _, sentence := range sentences(blanked) {
-		sentenceText := blanked[sentence.start:sentence.end]
+		sentenceText := blanked[sentence.Start:sentence.End]
 		if at := announcement.FindStringIndex(sentenceText); at != nil && !questionMark.MatchString(sentenceText) && !ownWords.MatchString(sentenceText) {
-			if evidence := text[sentence.start+at[0] : sentence.start+at[1]]; !c.isDictated(evidence) {
+			if evidence := text[sentence.Start+at[0] : sentence.Start+at[1]]; !c.isDictated(evidence) {
 				return strings.Trim(evidence, " \n.!,")
 			}
 		}

@@ -49,7 +49,7 @@ func (c *check) openRequest() string {
 		return ""
 	}
 	at := list[len(list)-1]
-	last, before := text[at.start:at.end], text[:at.start]
+	last, before := text[at.Start:at.End], text[:at.Start]
 	settled, declined := done.MatchString(before), refusal.MatchString(before)
 	switch {
 	case closing.MatchString(last) || settled && content.MatchString(last):

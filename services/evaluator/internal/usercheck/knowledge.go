@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/toolsandbox/toolsandbox/internal/numeral"
 )
 
 // knowledge is the set of facts that a user may state: those of its instructions, and those that it
@@ -38,46 +40,46 @@ func newKnowledge() knowledge {
 
 // learn adds the facts of a text.
 func (k *knowledge) learn(text string) {
-	list := tokens(text)
+	list := numeral.Tokens(text)
 	for _, t := range list {
-		plain := foldMarks(t.word)
-		if k.words[plain] = true; plain != t.word {
-			k.words[foldUmlauts(t.word)] = true
+		plain := numeral.FoldMarks(t.Word)
+		if k.words[plain] = true; plain != t.Word {
+			k.words[numeral.FoldUmlauts(t.Word)] = true
 		}
-		if month := slices.Index(months, t.word); month >= 0 {
+		if month := slices.Index(months, t.Word); month >= 0 {
 			k.values[strconv.Itoa(month+1)] = true
 		}
 	}
-	for _, m := range mentions(list) {
-		if m.clock {
-			k.clocks[m.minute] = true
-			k.values[m.hour], k.values[m.minutes] = true, true
-			if m.vague {
-				k.number(m.hour)
-				k.number(m.minutes)
+	for _, m := range numeral.Mentions(list) {
+		if m.Clock {
+			k.clocks[m.Minute] = true
+			k.values[m.Hour], k.values[m.Minutes] = true, true
+			if m.Vague {
+				k.number(m.Hour)
+				k.number(m.Minutes)
 			}
 			continue
 		}
-		if strings.Contains(m.digits, ".") {
-			k.values[m.digits], k.values[strconv.Itoa(m.value)] = true, true
+		if strings.Contains(m.Digits, ".") {
+			k.values[m.Digits], k.values[strconv.Itoa(m.Value)] = true, true
 			continue
 		}
-		k.number(m.digits)
+		k.number(m.Digits)
 	}
 	for _, number := range durations(text) {
 		k.number(number)
 	}
-	for _, found := range numeral.FindAllStringIndex(text, -1) {
+	for _, found := range numeralForm.FindAllStringIndex(text, -1) {
 		written := text[found[0]:found[1]]
 		k.number(digitsOf(written))
 		for _, part := range parts(written) {
 			k.values[part] = true
 		}
 		for _, piece := range pieces(text, found) {
-			if canonical, ok := fraction(text[piece.start:piece.end]); ok {
+			if canonical, ok := fraction(text[piece.Start:piece.End]); ok {
 				k.values[canonical] = true
 			}
-			if minute, _, ok := clock(text[piece.start:piece.end], text[piece.end:]); ok {
+			if minute, _, ok := clock(text[piece.Start:piece.End], text[piece.End:]); ok {
 				k.clocks[minute] = true
 			}
 		}
@@ -123,14 +125,14 @@ func (k *knowledge) number(digits string) {
 }
 
 // pieces returns the parts of a numeral that are numbers by themselves.
-func pieces(text string, at []int) []span {
-	var list []span
+func pieces(text string, at []int) []numeral.Span {
+	var list []numeral.Span
 	written, start := text[at[0]:at[1]], 0
 	for _, gap := range append(numberSeparator.FindAllStringIndex(written, -1), []int{len(written), len(written)}) {
 		piece := strings.Trim(written[start:gap[0]], ".,;:")
 		from := at[0] + start + strings.Index(written[start:gap[0]], piece)
 		if piece != "" {
-			list = append(list, span{from, from + len(piece)})
+			list = append(list, numeral.Span{Start: from, End: from + len(piece)})
 		}
 		start = gap[1]
 	}
@@ -140,40 +142,40 @@ func pieces(text string, at []int) []span {
 // findInvented returns the first unknown fact of a text. isAnswer means that the other side wants a
 // name.
 func (k *knowledge) findInvented(text string, isAnswer bool) string {
-	first, found := span{}, false
-	keep := func(at span, ok bool) {
-		if ok && (!found || at.start < first.start) {
+	first, found := numeral.Span{}, false
+	keep := func(at numeral.Span, ok bool) {
+		if ok && (!found || at.Start < first.Start) {
 			first, found = at, true
 		}
 	}
 	keep(k.findInventedNumber(text))
 	for _, at := range mail.FindAllStringIndex(text, -1) {
-		isKnown := !slices.ContainsFunc(words(text[at[0]:at[1]]), func(part string) bool { return !k.words[foldMarks(part)] })
-		keep(span{at[0], at[1]}, !isKnown)
+		isKnown := !slices.ContainsFunc(words(text[at[0]:at[1]]), func(part string) bool { return !k.words[numeral.FoldMarks(part)] })
+		keep(numeral.Span{Start: at[0], End: at[1]}, !isKnown)
 	}
 	for _, at := range names(text, isAnswer) {
-		if !k.knowsName(foldMarks(strings.ToLower(text[at.start:at.end]))) {
+		if !k.knowsName(numeral.FoldMarks(strings.ToLower(text[at.Start:at.End]))) {
 			keep(at, true)
 			break
 		}
 	}
-	return text[first.start:first.end]
+	return text[first.Start:first.End]
 }
 
 // findInventedNumber returns the first unknown number or time.
-func (k *knowledge) findInventedNumber(text string) (first span, found bool) {
-	numbers := mentions(tokens(text))
+func (k *knowledge) findInventedNumber(text string) (first numeral.Span, found bool) {
+	numbers := numeral.Mentions(numeral.Tokens(text))
 	for _, m := range numbers {
 		if !k.knowsMention(text, m) {
-			first, found = m.span, true
+			first, found = m.Span, true
 			break
 		}
 	}
-	for _, at := range numeral.FindAllStringIndex(text, -1) {
-		if slices.ContainsFunc(numbers, func(m mention) bool { return m.start <= at[0] && at[1] <= m.end }) {
+	for _, at := range numeralForm.FindAllStringIndex(text, -1) {
+		if slices.ContainsFunc(numbers, func(m numeral.Mention) bool { return m.Start <= at[0] && at[1] <= m.End }) {
 			continue // the hour of a time in words
 		}
-		if unknown, ok := k.unknown(text, at); ok && (!found || unknown.start < first.start) {
+		if unknown, ok := k.unknown(text, at); ok && (!found || unknown.Start < first.Start) {
 			return unknown, true
 		}
 	}
@@ -182,19 +184,19 @@ func (k *knowledge) findInventedNumber(text string) (first span, found bool) {
 
 // knowsMention reports whether a number in words is known. Small numbers are known unless they are
 // an hour.
-func (k *knowledge) knowsMention(text string, m mention) bool {
-	earlier, rest := contextBefore(text, m.start), text[m.end:]
+func (k *knowledge) knowsMention(text string, m numeral.Mention) bool {
+	earlier, rest := contextBefore(text, m.Start), text[m.End:]
 	at := atHour.MatchString(earlier)
 	hours := at && afterHour.MatchString(rest) || ofDay.MatchString(rest)
 	switch {
-	case m.clock && m.vague && !at && !k.clocks[m.minute]:
-		return k.knowsSmall(m.minutes) && k.knowsSmall(m.hour)
-	case m.clock:
-		return k.clocks[m.minute]
-	case m.value < 0 || m.value > maxSmall:
-		return k.knowsNumber(m.digits, "") || k.isRounded(m.digits, roughly.MatchString(earlier))
-	case hours && m.value > 1:
-		return k.clocks[m.value*hour%halfDay]
+	case m.Clock && m.Vague && !at && !k.clocks[m.Minute]:
+		return k.knowsSmall(m.Minutes) && k.knowsSmall(m.Hour)
+	case m.Clock:
+		return k.clocks[m.Minute]
+	case m.Value < 0 || m.Value > maxSmall:
+		return k.knowsNumber(m.Digits, "") || k.isRounded(m.Digits, roughly.MatchString(earlier))
+	case hours && m.Value > 1:
+		return k.clocks[m.Value*hour%halfDay]
 	}
 	return true
 }
@@ -207,19 +209,19 @@ func (k *knowledge) knowsSmall(digits string) bool {
 }
 
 // unknown returns the unknown part of a numeral, in any spelling.
-func (k *knowledge) unknown(text string, at []int) (span, bool) {
-	match, list := span{at[0], at[1]}, pieces(text, at)
+func (k *knowledge) unknown(text string, at []int) (numeral.Span, bool) {
+	match, list := numeral.Span{Start: at[0], End: at[1]}, pieces(text, at)
 	if len(list) > 1 && k.knowsNumber(text[at[0]:at[1]], text[at[1]:]) {
-		return span{}, false
+		return numeral.Span{}, false
 	}
-	var missing span
+	var missing numeral.Span
 	short := 0
 	for _, piece := range list {
-		written := text[piece.start:piece.end]
+		written := text[piece.Start:piece.End]
 		if len(digitsOf(written)) == 1 {
 			short++
 		}
-		earlier, rest := contextBefore(text, piece.start), text[piece.end:]
+		earlier, rest := contextBefore(text, piece.Start), text[piece.End:]
 		hours := atHour.MatchString(earlier) && afterHour.MatchString(rest)
 		about := roughly.MatchString(earlier)
 		isKnown := k.knowsNumber(written, rest) || k.isRounded(written, about)
@@ -231,15 +233,15 @@ func (k *knowledge) unknown(text string, at []int) (span, bool) {
 		if value, err := strconv.Atoi(written); isKnown && hours && err == nil && value > 1 && value <= maxSmall {
 			isKnown = k.clocks[value*hour%halfDay]
 		}
-		if !isKnown && missing.end == 0 {
+		if !isKnown && missing.End == 0 {
 			missing = piece
 		}
 	}
 	switch {
 	case short > digitRun: // spelled out
 		return match, true
-	case missing.end == 0:
-		return span{}, false
+	case missing.End == 0:
+		return numeral.Span{}, false
 	case severalNumbers.MatchString(text[at[0]:at[1]]):
 		return missing, true
 	}

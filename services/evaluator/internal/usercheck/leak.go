@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/toolsandbox/toolsandbox/internal/numeral"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 )
 
@@ -45,7 +46,7 @@ const (
 
 // run is a run of words that also occurs in the instructions.
 type run struct {
-	words        []token
+	words        []numeral.Token
 	instructions []instructionWord
 }
 
@@ -56,12 +57,12 @@ func (c *check) findLeak(text string) string {
 	if evidence := stagePhrase.FindString(text); evidence != "" {
 		return evidence
 	}
-	runs := c.runs(tokens(text))
+	runs := c.runs(numeral.Tokens(text))
 	touched := make(map[int]int) // words by unit of the instructions
 	for _, r := range runs {
-		end := r.words[len(r.words)-1].end
+		end := r.words[len(r.words)-1].End
 		if r.isLeak() && !strings.HasPrefix(text[end:], "?") {
-			return text[r.words[0].start:end]
+			return text[r.words[0].Start:end]
 		}
 		for _, t := range r.instructions {
 			if !t.tellable {
@@ -73,7 +74,7 @@ func (c *check) findLeak(text string) string {
 		return ""
 	}
 	last := runs[len(runs)-1].words
-	return text[runs[0].words[0].start:last[len(last)-1].end]
+	return text[runs[0].words[0].Start:last[len(last)-1].End]
 }
 
 // coversSeveralUnits reports whether there are enough words of several units, of which one was not
@@ -101,18 +102,18 @@ func (r run) isLeak() bool {
 	}
 	first := r.instructions[0]
 	return len(r.words) >= leakWords && r.addressesUser() || inGoal >= goalWords || begins && inGoal >= headWords ||
-		len(r.words) >= itemWords && first.first && first.section == itemSection && first.word == "you" && r.words[0].word == "you"
+		len(r.words) >= itemWords && first.first && first.section == itemSection && first.word == "you" && r.words[0].Word == "you"
 }
 
 // runs returns the longest runs that occur in the instructions, outside of quotations, and were not
 // said before.
-func (c *check) runs(words []token) []run {
+func (c *check) runs(words []numeral.Token) []run {
 	var list []run
 	for i := 0; i < len(words); {
 		best := run{}
 		for j := range c.instructions {
 			n := 0
-			for i+n < len(words) && j+n < len(c.instructions) && c.instructions[j+n].swapped == swapPerson(words[i+n].word) && !c.instructions[j+n].quoted {
+			for i+n < len(words) && j+n < len(c.instructions) && c.instructions[j+n].swapped == swapPerson(words[i+n].Word) && !c.instructions[j+n].quoted {
 				n++
 			}
 			if n > len(best.words) {
@@ -128,9 +129,9 @@ func (c *check) runs(words []token) []run {
 }
 
 // occurredBefore reports whether a run of words was said before.
-func (c *check) occurredBefore(run []token) bool {
+func (c *check) occurredBefore(run []numeral.Token) bool {
 	for i := 0; i+len(run) <= len(c.spoken); i++ {
-		if slices.EqualFunc(c.spoken[i:i+len(run)], run, func(spoken string, t token) bool { return spoken == swapPerson(t.word) }) {
+		if slices.EqualFunc(c.spoken[i:i+len(run)], run, func(spoken string, t numeral.Token) bool { return spoken == swapPerson(t.Word) }) {
 			return true
 		}
 	}
@@ -143,7 +144,7 @@ func (r run) addressesUser() bool {
 	for i, t := range r.instructions {
 		switch t.word {
 		case "you", "your", "yours", "yourself", "user", "assistant":
-			if r.words[i].word == t.word {
+			if r.words[i].Word == t.word {
 				return true
 			}
 		}

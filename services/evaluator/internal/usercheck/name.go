@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/toolsandbox/toolsandbox/internal/numeral"
 )
 
 // knowsName reports whether a name is known: verbatim, shortened or with an ending.
@@ -48,17 +50,17 @@ var (
 
 // names returns the words that are names: capitalized words that begin no sentence, weekdays and
 // months, and a short answer to a question for a name.
-func names(text string, isAnswer bool) []span {
-	var list []span
-	for i, t := range tokens(text) {
-		found := []rune(text[t.start:t.end])
+func names(text string, isAnswer bool) []numeral.Span {
+	var list []numeral.Span
+	for i, t := range numeral.Tokens(text) {
+		found := []rune(text[t.Start:t.End])
 		capital := len(found) >= shortestName && unicode.IsUpper(found[0]) && unicode.IsLower(found[1])
-		startsSentence := beginsSentence(text[:t.start])
-		day := slices.Contains(weekdays, strings.TrimSuffix(t.word, "s"))
-		month := capital && slices.Contains(months, t.word) && t.word != "may" && t.word != "march"
-		answer := isAnswer && i == 0 && shortAnswer(text[t.end:]) && !slices.Contains(answerOpeners, t.word) && !slices.Contains(placeWords, t.word)
-		if day || month || capital && (!startsSentence || answer || label.MatchString(contextBefore(text, t.start))) {
-			list = append(list, span{t.start, t.start + len(trimPossessive(text[t.start:t.end]))})
+		startsSentence := beginsSentence(text[:t.Start])
+		day := slices.Contains(weekdays, strings.TrimSuffix(t.Word, "s"))
+		month := capital && slices.Contains(months, t.Word) && t.Word != "may" && t.Word != "march"
+		answer := isAnswer && i == 0 && shortAnswer(text[t.End:]) && !slices.Contains(answerOpeners, t.Word) && !slices.Contains(placeWords, t.Word)
+		if day || month || capital && (!startsSentence || answer || label.MatchString(contextBefore(text, t.Start))) {
+			list = append(list, numeral.Span{Start: t.Start, End: t.Start + len(numeral.TrimPossessive(text[t.Start:t.End]))})
 		}
 	}
 	return list

@@ -3,19 +3,15 @@ package usercheck
 import (
 	_ "embed"
 	"regexp"
-	"strconv"
 	"strings"
 )
 
 //go:embed phrases.txt
 var phraseFile string
 
-// blocks are the lines of each block of phrases.txt, numbers its number words. An invalid file
-// panics, as regexp.MustCompile does, because it is part of the program.
-var (
-	blocks  = readBlocks(phraseFile)
-	numbers = readNumbers(blocks["numbers"])
-)
+// blocks are the lines of each block of phrases.txt. An invalid file panics, as regexp.MustCompile
+// does, because it is part of the program.
+var blocks = readBlocks(phraseFile)
 
 // blockName matches a reference to a block in a phrase.
 var blockName = regexp.MustCompile(`\{[a-z_]+\}`)
@@ -31,21 +27,6 @@ func readBlocks(text string) map[string][]string {
 			found[name] = append(found[name], content)
 		case line != "" && !strings.HasPrefix(line, "#"):
 			name = line
-		}
-	}
-	return found
-}
-
-func readNumbers(lines []string) map[string]int {
-	found := make(map[string]int)
-	for _, line := range lines {
-		list := strings.Fields(line)
-		value, err := strconv.Atoi(list[0])
-		if err != nil {
-			panic("usercheck: phrases.txt: " + err.Error())
-		}
-		for _, word := range list[1:] {
-			found[word] = value
 		}
 	}
 	return found

@@ -3,44 +3,18 @@ package usercheck
 import (
 	"regexp"
 	"strings"
-	"unicode"
+
+	"github.com/toolsandbox/toolsandbox/internal/numeral"
 )
-
-// span is a byte range of a text.
-type span struct{ start, end int }
-
-// token is a word of a text, in lower case and without possessive ending.
-type token struct {
-	span
-	word string
-}
-
-// wordForm matches letters and digits, with an apostrophe and what follows it.
-var wordForm = regexp.MustCompile(`[\p{L}\p{N}]+(?:['’][\p{L}]+)?`)
-
-// tokens returns the words of a text with their positions.
-func tokens(text string) []token {
-	spans := wordForm.FindAllStringIndex(text, -1)
-	list := make([]token, len(spans))
-	for i, at := range spans {
-		list[i] = token{span{at[0], at[1]}, trimPossessive(strings.ToLower(text[at[0]:at[1]]))}
-	}
-	return list
-}
 
 // words returns the words of a text.
 func words(text string) []string {
-	list := tokens(text)
+	list := numeral.Tokens(text)
 	plain := make([]string, len(list))
 	for i, t := range list {
-		plain[i] = t.word
+		plain[i] = t.Word
 	}
 	return plain
-}
-
-// trimPossessive removes a possessive ending.
-func trimPossessive(word string) string {
-	return strings.TrimSuffix(strings.TrimSuffix(word, "'s"), "’s")
 }
 
 // swapPerson returns a word in a common grammatical person: the instructions' "your" is the user's
@@ -62,12 +36,12 @@ func swapPerson(word string) string {
 }
 
 // sentences splits a text after each sentence and line.
-func sentences(text string) []span {
-	var list []span
+func sentences(text string) []numeral.Span {
+	var list []numeral.Span
 	start := 0
 	for _, stop := range append(sentenceEnd.FindAllStringIndex(text, -1), []int{len(text), len(text)}) {
 		if strings.TrimSpace(text[start:stop[1]]) != "" {
-			list = append(list, span{start, stop[1]})
+			list = append(list, numeral.Span{Start: start, End: stop[1]})
 		}
 		start = stop[1]
 	}
@@ -83,36 +57,6 @@ func contextBefore(text string, at int) string { return endOf(text[:at]) }
 func endOf(text string) string {
 	const enough = 40
 	return text[max(0, len(text)-enough):]
-}
-
-// foldMarks returns a word in lower case without diacritics: zurich for zürich.
-func foldMarks(word string) string {
-	if !strings.ContainsFunc(word, func(r rune) bool { return r > unicode.MaxASCII }) {
-		return word
-	}
-	return strings.ReplaceAll(strings.Map(plainLetter, word), "ß", "ss")
-}
-
-// foldUmlauts is foldMarks with transcribed umlauts: zuerich.
-func foldUmlauts(word string) string {
-	return foldMarks(strings.NewReplacer("ä", "ae", "ö", "oe", "ü", "ue", "å", "aa", "ø", "oe", "æ", "ae").Replace(word))
-}
-
-// plainLetter removes the diacritic of a letter.
-func plainLetter(letter rune) rune {
-	if letter <= unicode.MaxASCII {
-		return letter
-	}
-	for _, marked := range []string{
-		"aáàâãäåāăą", "cçćč", "dďđ", "eéèêëēėęě", "gğ",
-		"iíìîïīįı", "lł", "nñńň", "oóòôõöøōő", "rř",
-		"sśšşș", "tťţț", "uúùûüūůűų", "yýÿ", "zźžż",
-	} {
-		if strings.ContainsRune(marked, letter) {
-			return rune(marked[0])
-		}
-	}
-	return letter
 }
 
 // truncate returns the part of a text that is checked.

@@ -358,6 +358,7 @@ func (r *runner) request(role worldv1.Role, player *agentgwv1.Player, script []*
 		Player:    player,
 		Turn:      int32(number),
 		Seed:      r.rollout.GetSeed(),
+		Trial:     r.rollout.GetTrial(),
 		Compat:    r.rollout.GetCompat(),
 		Replay:    r.rollout.GetReplay(),
 		Fresh:     r.isFresh(),

@@ -52,6 +52,17 @@ func (s *scheduler) queueOf(sweepID string) *sweepQueue {
 	return s.sweeps[sweepID]
 }
 
+// counts returns the number of a sweep's rollouts that run here, and of those that wait here for a
+// slot.
+func (s *scheduler) counts(sweepID string) (running, ahead int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if q := s.sweeps[sweepID]; q != nil {
+		return q.playing, len(q.waiting)
+	}
+	return 0, 0
+}
+
 // limit returns the largest number of concurrent rollouts of a sweep, 0 for no limit. The caller
 // holds mu.
 func (s *scheduler) limit(sweepID string, q *sweepQueue) int {

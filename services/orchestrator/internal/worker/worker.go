@@ -127,7 +127,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	errCh := make(chan error, 4)
+	errCh := make(chan error, 5)
 	var group sync.WaitGroup
 	start := func(run func(context.Context) error) {
 		group.Go(func() {
@@ -141,6 +141,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	start(w.followResults)
 	start(w.watchControl)
 	start(w.requestResults)
+	start(w.serveLoad)
 	start(func(ctx context.Context) error { w.extendLeases(ctx); return nil })
 	start(func(ctx context.Context) error {
 		return w.followQueues(ctx, func(sweepID string) { group.Go(func() { w.fetch(ctx, sweepID) }) })

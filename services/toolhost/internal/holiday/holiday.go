@@ -7,6 +7,7 @@ package holiday
 import (
 	"cmp"
 	"math/big"
+	"slices"
 	"strconv"
 	"time"
 
@@ -68,6 +69,20 @@ func resolveYear(zone clock.Zone, now float64, year python.Value) (int, error) {
 		return 0, nil
 	}
 	return clock.Int32(year)
+}
+
+// Names returns the names of the holidays of a recent year, each once.
+func Names() []string {
+	c := calendar{year: 2025}
+	c.addFixed()
+	c.addMovable()
+	var names []string
+	for _, day := range c.days {
+		if !slices.Contains(names, day.Name) {
+			names = append(names, day.Name)
+		}
+	}
+	return names
 }
 
 // Federal returns the holidays of a year in the original's order, none before 1871. The error is a

@@ -32,11 +32,7 @@ const secret = "0123456789-very-secret"
 // newClient returns a client that asks a server instead of the hosted services.
 func newClient(t *testing.T, base string, change ...func(*ClientConfig)) *Client {
 	t.Helper()
-	key, err := NewKey(secret)
-	if err != nil {
-		t.Fatalf("NewKey: %v", err)
-	}
-	cfg := ClientConfig{Key: key, BaseURL: base, Timeout: 10 * time.Second, Logger: slog.New(slog.DiscardHandler)}
+	cfg := ClientConfig{Key: NewKey(secret), BaseURL: base, Timeout: 10 * time.Second, Logger: slog.New(slog.DiscardHandler)}
 	for _, f := range change {
 		f(&cfg)
 	}
@@ -253,13 +249,13 @@ func TestLookupKey(t *testing.T) {
 		{"file", map[string]string{KeyFileVariable: file("k2\n")}, "k2", ""},
 		{"variable before file", map[string]string{KeyVariable: "k1", KeyFileVariable: file("k2")}, "k1", ""},
 		{"empty variable", map[string]string{KeyVariable: "", KeyFileVariable: file(" k2 ")}, "k2", ""},
-		{"no file", map[string]string{KeyFileVariable: filepath.Join(t.TempDir(), "none")}, "", "RAPID_API_KEY_FILE: open "},
-		{"empty file", map[string]string{KeyFileVariable: file("\n")}, "", "the file is empty, expected the key"},
-		{"two lines", map[string]string{KeyFileVariable: file("geheim1\ngeheim2")}, "", "a character that no key has"},
-		{"line feed", map[string]string{KeyVariable: "geheim1\nX: y"}, "", "RAPID_API_KEY: a character that no key has"},
+		{"no file", map[string]string{KeyFileVariable: filepath.Join(t.TempDir(), "none")}, "", "read RAPID_API_KEY_FILE: open "},
+		{"empty file", map[string]string{KeyFileVariable: file("\n")}, "", "is missing: the file is empty"},
+		{"two lines", map[string]string{KeyFileVariable: file("geheim1\ngeheim2")}, "", "has U+000A as its character 8"},
+		{"line feed", map[string]string{KeyVariable: "geheim1\nX: y"}, "", "the key in RAPID_API_KEY has U+000A as its character 8"},
 	}
 	for _, test := range tests {
-		key, err := LookupKey(func(name string) (string, bool) { value, ok := test.environment[name]; return value, ok })
+		key, err := LookupKey(func(name string) string { return test.environment[name] })
 		got := ""
 		if key.secret != nil {
 			got = *key.secret

@@ -1,19 +1,17 @@
 package service
 
 import (
-	"errors"
-	"fmt"
 	"log/slog"
 	"strings"
 
-	"github.com/toolsandbox/toolsandbox/internal/bom"
+	"github.com/toolsandbox/toolsandbox/internal/secretkey"
 )
 
 // Environment variables with the key of the hosted services: the key itself, or the name of a file
 // with it.
 const (
 	KeyVariable     = "RAPID_API_KEY"
-	KeyFileVariable = "RAPID_API_KEY_FILE"
+	KeyFileVariable = KeyVariable + secretkey.FileSuffix
 )
 
 // redactedKey is the printed form of a key.
@@ -26,47 +24,19 @@ type Key struct {
 	secret *string
 }
 
-// NewKey returns a key without surrounding white space. An empty text is no key. The error does not
-// repeat the text.
-func NewKey(text string) (Key, error) {
-	text = strings.TrimSpace(text)
-	for _, c := range []byte(text) {
-		if c <= ' ' || c > '~' {
-			return Key{}, errors.New("a character that no key has, expected printable ASCII without spaces")
-		}
-	}
+// NewKey returns a key. An empty text is no key.
+func NewKey(text string) Key {
 	if text == "" {
-		return Key{}, nil
+		return Key{}
 	}
-	return Key{secret: &text}, nil
+	return Key{secret: &text}
 }
 
-// LookupKey reads the key from the environment: RAPID_API_KEY, or else the file that
-// RAPID_API_KEY_FILE names. It returns the zero Key if neither is set.
-func LookupKey(lookup func(string) (string, bool)) (Key, error) {
-	if text, ok := lookup(KeyVariable); ok && text != "" {
-		key, err := NewKey(text)
-		if err != nil {
-			return Key{}, fmt.Errorf("%s: %w", KeyVariable, err)
-		}
-		return key, nil
-	}
-	path, ok := lookup(KeyFileVariable)
-	if !ok || path == "" {
-		return Key{}, nil
-	}
-	raw, err := bom.ReadFile(path)
-	if err != nil {
-		return Key{}, fmt.Errorf("%s: %w", KeyFileVariable, err)
-	}
-	key, err := NewKey(string(raw))
-	if err == nil && key == (Key{}) {
-		err = errors.New("the file is empty, expected the key")
-	}
-	if err != nil {
-		return Key{}, fmt.Errorf("%s: %s: %w", KeyFileVariable, path, err)
-	}
-	return key, nil
+// LookupKey reads the key from the environment: KeyVariable, or else the file that KeyFileVariable
+// names. It returns the zero Key if neither is set.
+func LookupKey(getenv func(string) string) (Key, error) {
+	text, err := secretkey.Lookup(getenv, KeyVariable)
+	return NewKey(text), err
 }
 
 // String implements fmt.Stringer.

@@ -108,6 +108,9 @@ const (
 	RemarkKind_REMARK_KIND_CUT_OFF RemarkKind = 2
 	// The text has the form of a call of a tool. The detail is the tool.
 	RemarkKind_REMARK_KIND_CALL_AS_TEXT RemarkKind = 3
+	// The model refused to answer, or the provider's filter blocked the request, the answer or a part
+	// of it. The detail is the provider's reason. Such an answer is not also an empty one.
+	RemarkKind_REMARK_KIND_REFUSED RemarkKind = 4
 )
 
 // Enum value maps for RemarkKind.
@@ -117,12 +120,14 @@ var (
 		1: "REMARK_KIND_EMPTY",
 		2: "REMARK_KIND_CUT_OFF",
 		3: "REMARK_KIND_CALL_AS_TEXT",
+		4: "REMARK_KIND_REFUSED",
 	}
 	RemarkKind_value = map[string]int32{
 		"REMARK_KIND_UNSPECIFIED":  0,
 		"REMARK_KIND_EMPTY":        1,
 		"REMARK_KIND_CUT_OFF":      2,
 		"REMARK_KIND_CALL_AS_TEXT": 3,
+		"REMARK_KIND_REFUSED":      4,
 	}
 )
 
@@ -196,7 +201,9 @@ type RespondRequest struct {
 	ConversationDigest []byte `protobuf:"bytes,19,opt,name=conversation_digest,json=conversationDigest,proto3" json:"conversation_digest,omitempty"`
 	// Prompt that replaces the view and the tools, with the limits of EuroEval's tool-calling task.
 	// The model's answer is returned verbatim. Empty for a conversation.
-	Prompt        string `protobuf:"bytes,20,opt,name=prompt,proto3" json:"prompt,omitempty"`
+	Prompt string `protobuf:"bytes,20,opt,name=prompt,proto3" json:"prompt,omitempty"`
+	// Number of the rollout's trial, from 0.
+	Trial         int32 `protobuf:"varint,21,opt,name=trial,proto3" json:"trial,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -348,6 +355,13 @@ func (x *RespondRequest) GetPrompt() string {
 		return x.Prompt
 	}
 	return ""
+}
+
+func (x *RespondRequest) GetTrial() int32 {
+	if x != nil {
+		return x.Trial
+	}
+	return 0
 }
 
 // SpendLimit bounds the spending of a sweep's models. 0 is no limit.
@@ -750,7 +764,7 @@ var File_toolsandbox_agentgw_v1_agentgw_proto protoreflect.FileDescriptor
 
 const file_toolsandbox_agentgw_v1_agentgw_proto_rawDesc = "" +
 	"\n" +
-	"$toolsandbox/agentgw/v1/agentgw.proto\x12\x16toolsandbox.agentgw.v1\x1a\x1bbuf/validate/validate.proto\x1a!toolsandbox/agentgw/v1/role.proto\x1a\x1ctoolsandbox/rpc/v1/rpc.proto\x1a toolsandbox/world/v1/world.proto\"\x81\x06\n" +
+	"$toolsandbox/agentgw/v1/agentgw.proto\x12\x16toolsandbox.agentgw.v1\x1a\x1bbuf/validate/validate.proto\x1a!toolsandbox/agentgw/v1/role.proto\x1a\x1ctoolsandbox/rpc/v1/rpc.proto\x1a toolsandbox/world/v1/world.proto\"\xa0\x06\n" +
 	"\x0eRespondRequest\x12M\n" +
 	"\n" +
 	"rollout_id\x18\x01 \x01(\tB.\xbaH+r)\x18\xc8\x012$^[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*$R\trolloutId\x12\x1d\n" +
@@ -772,7 +786,8 @@ const file_toolsandbox_agentgw_v1_agentgw_proto_rawDesc = "" +
 	"\x05fresh\x18\x11 \x01(\bR\x05fresh\x12\x1d\n" +
 	"\x05round\x18\x12 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\x05round\x128\n" +
 	"\x13conversation_digest\x18\x13 \x01(\fB\a\xbaH\x04z\x02\x18 R\x12conversationDigest\x12\x16\n" +
-	"\x06prompt\x18\x14 \x01(\tR\x06prompt:\x04\x80\xb5\x18\x01\"W\n" +
+	"\x06prompt\x18\x14 \x01(\tR\x06prompt\x12\x1d\n" +
+	"\x05trial\x18\x15 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\x05trial:\x04\x80\xb5\x18\x01\"W\n" +
 	"\n" +
 	"SpendLimit\x12\x1f\n" +
 	"\x06tokens\x18\x01 \x01(\x03B\a\xbaH\x04\"\x02(\x00R\x06tokens\x12(\n" +
@@ -809,13 +824,14 @@ const file_toolsandbox_agentgw_v1_agentgw_proto_rawDesc = "" +
 	"\x16FAILURE_CLASS_INTERNAL\x10\x03\x12\x16\n" +
 	"\x12FAILURE_CLASS_USER\x10\x04\x12\x19\n" +
 	"\x15FAILURE_CLASS_NETWORK\x10\x05\x12\x19\n" +
-	"\x15FAILURE_CLASS_CONTEXT\x10\x06*w\n" +
+	"\x15FAILURE_CLASS_CONTEXT\x10\x06*\x90\x01\n" +
 	"\n" +
 	"RemarkKind\x12\x1b\n" +
 	"\x17REMARK_KIND_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11REMARK_KIND_EMPTY\x10\x01\x12\x17\n" +
 	"\x13REMARK_KIND_CUT_OFF\x10\x02\x12\x1c\n" +
-	"\x18REMARK_KIND_CALL_AS_TEXT\x10\x032q\n" +
+	"\x18REMARK_KIND_CALL_AS_TEXT\x10\x03\x12\x17\n" +
+	"\x13REMARK_KIND_REFUSED\x10\x042q\n" +
 	"\x13AgentGatewayService\x12Z\n" +
 	"\aRespond\x12&.toolsandbox.agentgw.v1.RespondRequest\x1a'.toolsandbox.agentgw.v1.RespondResponseB\xf3\x01\n" +
 	"\x1acom.toolsandbox.agentgw.v1B\fAgentgwProtoP\x01ZMgithub.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1;agentgwv1\xa2\x02\x03TAX\xaa\x02\x16Toolsandbox.Agentgw.V1\xca\x02\x16Toolsandbox\\Agentgw\\V1\xe2\x02\"Toolsandbox\\Agentgw\\V1\\GPBMetadata\xea\x02\x18Toolsandbox::Agentgw::V1b\x06proto3"

@@ -86,6 +86,12 @@ func (x *RespondRequest) SatisfiesRules() bool {
 			return false
 		}
 	}
+	{
+		v := x.GetTrial()
+		if !(v >= 0) {
+			return false
+		}
+	}
 	return true
 }
 

@@ -83,6 +83,181 @@ func (CheckPlayerResponse_State) EnumDescriptor() ([]byte, []int) {
 	return file_toolsandbox_agentgw_v1_check_proto_rawDescGZIP(), []int{1, 0}
 }
 
+// Tools is what becomes of the tools of a request.
+type ProbePlayerResponse_Tools int32
+
+const (
+	// Not known.
+	ProbePlayerResponse_TOOLS_UNSPECIFIED ProbePlayerResponse_Tools = 0
+	// They reach the model.
+	ProbePlayerResponse_TOOLS_REACH ProbePlayerResponse_Tools = 1
+	// The server accepts them, and the model never sees them.
+	ProbePlayerResponse_TOOLS_DROPPED ProbePlayerResponse_Tools = 2
+	// The server refuses requests with tools, and answers those without.
+	ProbePlayerResponse_TOOLS_REFUSED ProbePlayerResponse_Tools = 3
+	// The gateway writes them into the prompt.
+	ProbePlayerResponse_TOOLS_PROMPTED ProbePlayerResponse_Tools = 4
+)
+
+// Enum value maps for ProbePlayerResponse_Tools.
+var (
+	ProbePlayerResponse_Tools_name = map[int32]string{
+		0: "TOOLS_UNSPECIFIED",
+		1: "TOOLS_REACH",
+		2: "TOOLS_DROPPED",
+		3: "TOOLS_REFUSED",
+		4: "TOOLS_PROMPTED",
+	}
+	ProbePlayerResponse_Tools_value = map[string]int32{
+		"TOOLS_UNSPECIFIED": 0,
+		"TOOLS_REACH":       1,
+		"TOOLS_DROPPED":     2,
+		"TOOLS_REFUSED":     3,
+		"TOOLS_PROMPTED":    4,
+	}
+)
+
+func (x ProbePlayerResponse_Tools) Enum() *ProbePlayerResponse_Tools {
+	p := new(ProbePlayerResponse_Tools)
+	*p = x
+	return p
+}
+
+func (x ProbePlayerResponse_Tools) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (ProbePlayerResponse_Tools) Descriptor() protoreflect.EnumDescriptor {
+	return file_toolsandbox_agentgw_v1_check_proto_enumTypes[1].Descriptor()
+}
+
+func (ProbePlayerResponse_Tools) Type() protoreflect.EnumType {
+	return &file_toolsandbox_agentgw_v1_check_proto_enumTypes[1]
+}
+
+func (x ProbePlayerResponse_Tools) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use ProbePlayerResponse_Tools.Descriptor instead.
+func (ProbePlayerResponse_Tools) EnumDescriptor() ([]byte, []int) {
+	return file_toolsandbox_agentgw_v1_check_proto_rawDescGZIP(), []int{3, 0}
+}
+
+// Calls is the form in which a call of the model comes back.
+type ProbePlayerResponse_Calls int32
+
+const (
+	// Not known.
+	ProbePlayerResponse_CALLS_UNSPECIFIED ProbePlayerResponse_Calls = 0
+	// As a call.
+	ProbePlayerResponse_CALLS_CALL ProbePlayerResponse_Calls = 1
+	// Within a text.
+	ProbePlayerResponse_CALLS_TEXT ProbePlayerResponse_Calls = 2
+)
+
+// Enum value maps for ProbePlayerResponse_Calls.
+var (
+	ProbePlayerResponse_Calls_name = map[int32]string{
+		0: "CALLS_UNSPECIFIED",
+		1: "CALLS_CALL",
+		2: "CALLS_TEXT",
+	}
+	ProbePlayerResponse_Calls_value = map[string]int32{
+		"CALLS_UNSPECIFIED": 0,
+		"CALLS_CALL":        1,
+		"CALLS_TEXT":        2,
+	}
+)
+
+func (x ProbePlayerResponse_Calls) Enum() *ProbePlayerResponse_Calls {
+	p := new(ProbePlayerResponse_Calls)
+	*p = x
+	return p
+}
+
+func (x ProbePlayerResponse_Calls) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (ProbePlayerResponse_Calls) Descriptor() protoreflect.EnumDescriptor {
+	return file_toolsandbox_agentgw_v1_check_proto_enumTypes[2].Descriptor()
+}
+
+func (ProbePlayerResponse_Calls) Type() protoreflect.EnumType {
+	return &file_toolsandbox_agentgw_v1_check_proto_enumTypes[2]
+}
+
+func (x ProbePlayerResponse_Calls) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use ProbePlayerResponse_Calls.Descriptor instead.
+func (ProbePlayerResponse_Calls) EnumDescriptor() ([]byte, []int) {
+	return file_toolsandbox_agentgw_v1_check_proto_rawDescGZIP(), []int{3, 1}
+}
+
+// Setting is what becomes of a setting of a request.
+type ProbePlayerResponse_Setting int32
+
+const (
+	// Not known.
+	ProbePlayerResponse_SETTING_UNSPECIFIED ProbePlayerResponse_Setting = 0
+	// It has the effect that it should have.
+	ProbePlayerResponse_SETTING_KEPT ProbePlayerResponse_Setting = 1
+	// Equal requests with it have different answers.
+	ProbePlayerResponse_SETTING_IGNORED ProbePlayerResponse_Setting = 2
+	// The server refuses requests with it.
+	ProbePlayerResponse_SETTING_REFUSED ProbePlayerResponse_Setting = 3
+	// The gateway sends none to this model.
+	ProbePlayerResponse_SETTING_UNSENT ProbePlayerResponse_Setting = 4
+)
+
+// Enum value maps for ProbePlayerResponse_Setting.
+var (
+	ProbePlayerResponse_Setting_name = map[int32]string{
+		0: "SETTING_UNSPECIFIED",
+		1: "SETTING_KEPT",
+		2: "SETTING_IGNORED",
+		3: "SETTING_REFUSED",
+		4: "SETTING_UNSENT",
+	}
+	ProbePlayerResponse_Setting_value = map[string]int32{
+		"SETTING_UNSPECIFIED": 0,
+		"SETTING_KEPT":        1,
+		"SETTING_IGNORED":     2,
+		"SETTING_REFUSED":     3,
+		"SETTING_UNSENT":      4,
+	}
+)
+
+func (x ProbePlayerResponse_Setting) Enum() *ProbePlayerResponse_Setting {
+	p := new(ProbePlayerResponse_Setting)
+	*p = x
+	return p
+}
+
+func (x ProbePlayerResponse_Setting) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (ProbePlayerResponse_Setting) Descriptor() protoreflect.EnumDescriptor {
+	return file_toolsandbox_agentgw_v1_check_proto_enumTypes[3].Descriptor()
+}
+
+func (ProbePlayerResponse_Setting) Type() protoreflect.EnumType {
+	return &file_toolsandbox_agentgw_v1_check_proto_enumTypes[3]
+}
+
+func (x ProbePlayerResponse_Setting) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use ProbePlayerResponse_Setting.Descriptor instead.
+func (ProbePlayerResponse_Setting) EnumDescriptor() ([]byte, []int) {
+	return file_toolsandbox_agentgw_v1_check_proto_rawDescGZIP(), []int{3, 2}
+}
+
 // CheckPlayerRequest names a player.
 type CheckPlayerRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -135,7 +310,9 @@ type CheckPlayerResponse struct {
 	// The readiness.
 	State CheckPlayerResponse_State `protobuf:"varint,1,opt,name=state,proto3,enum=toolsandbox.agentgw.v1.CheckPlayerResponse_State" json:"state,omitempty"`
 	// The problem and its remedy, for people. Empty for STATE_READY.
-	Detail        string `protobuf:"bytes,2,opt,name=detail,proto3" json:"detail,omitempty"`
+	Detail string `protobuf:"bytes,2,opt,name=detail,proto3" json:"detail,omitempty"`
+	// Whether it is a model whose price the gateway's price table lacks.
+	PriceUnknown  bool `protobuf:"varint,3,opt,name=price_unknown,json=priceUnknown,proto3" json:"price_unknown,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -184,24 +361,258 @@ func (x *CheckPlayerResponse) GetDetail() string {
 	return ""
 }
 
+func (x *CheckPlayerResponse) GetPriceUnknown() bool {
+	if x != nil {
+		return x.PriceUnknown
+	}
+	return false
+}
+
+// ProbePlayerRequest names a player.
+type ProbePlayerRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The player: a model.
+	Player        *Player `protobuf:"bytes,1,opt,name=player,proto3" json:"player,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProbePlayerRequest) Reset() {
+	*x = ProbePlayerRequest{}
+	mi := &file_toolsandbox_agentgw_v1_check_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProbePlayerRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProbePlayerRequest) ProtoMessage() {}
+
+func (x *ProbePlayerRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_agentgw_v1_check_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProbePlayerRequest.ProtoReflect.Descriptor instead.
+func (*ProbePlayerRequest) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_agentgw_v1_check_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *ProbePlayerRequest) GetPlayer() *Player {
+	if x != nil {
+		return x.Player
+	}
+	return nil
+}
+
+// ProbePlayerResponse is what the answers of a server show. Nothing in it is guessed.
+type ProbePlayerResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What becomes of tools.
+	Tools ProbePlayerResponse_Tools `protobuf:"varint,1,opt,name=tools,proto3,enum=toolsandbox.agentgw.v1.ProbePlayerResponse_Tools" json:"tools,omitempty"`
+	// How that is known, or why it is not, for people.
+	ToolsReason string `protobuf:"bytes,2,opt,name=tools_reason,json=toolsReason,proto3" json:"tools_reason,omitempty"`
+	// How calls come back.
+	Calls ProbePlayerResponse_Calls `protobuf:"varint,3,opt,name=calls,proto3,enum=toolsandbox.agentgw.v1.ProbePlayerResponse_Calls" json:"calls,omitempty"`
+	// How that is known, or why it is not, for people.
+	CallsReason string `protobuf:"bytes,4,opt,name=calls_reason,json=callsReason,proto3" json:"calls_reason,omitempty"`
+	// The number of requests that the server answers at once. 0 if it does not say.
+	Slots int32 `protobuf:"varint,5,opt,name=slots,proto3" json:"slots,omitempty"`
+	// The tokens of one conversation that the server has room for. 0 if it does not say.
+	ContextTokens int64 `protobuf:"varint,6,opt,name=context_tokens,json=contextTokens,proto3" json:"context_tokens,omitempty"`
+	// The speed of its answers as the server measures it. 0 if it does not say.
+	TokensPerSecond float64 `protobuf:"fixed64,7,opt,name=tokens_per_second,json=tokensPerSecond,proto3" json:"tokens_per_second,omitempty"`
+	// What becomes of a seed.
+	Seed ProbePlayerResponse_Setting `protobuf:"varint,8,opt,name=seed,proto3,enum=toolsandbox.agentgw.v1.ProbePlayerResponse_Setting" json:"seed,omitempty"`
+	// What becomes of a temperature.
+	Temperature ProbePlayerResponse_Setting `protobuf:"varint,9,opt,name=temperature,proto3,enum=toolsandbox.agentgw.v1.ProbePlayerResponse_Setting" json:"temperature,omitempty"`
+	// The requests that the model got.
+	Requests int32 `protobuf:"varint,10,opt,name=requests,proto3" json:"requests,omitempty"`
+	// Their usage, as far as the server reports it.
+	Usage *Usage `protobuf:"bytes,11,opt,name=usage,proto3" json:"usage,omitempty"`
+	// Why the last request was not answered, for people. Empty if all were.
+	Problem       string `protobuf:"bytes,12,opt,name=problem,proto3" json:"problem,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProbePlayerResponse) Reset() {
+	*x = ProbePlayerResponse{}
+	mi := &file_toolsandbox_agentgw_v1_check_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProbePlayerResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProbePlayerResponse) ProtoMessage() {}
+
+func (x *ProbePlayerResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_agentgw_v1_check_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProbePlayerResponse.ProtoReflect.Descriptor instead.
+func (*ProbePlayerResponse) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_agentgw_v1_check_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *ProbePlayerResponse) GetTools() ProbePlayerResponse_Tools {
+	if x != nil {
+		return x.Tools
+	}
+	return ProbePlayerResponse_TOOLS_UNSPECIFIED
+}
+
+func (x *ProbePlayerResponse) GetToolsReason() string {
+	if x != nil {
+		return x.ToolsReason
+	}
+	return ""
+}
+
+func (x *ProbePlayerResponse) GetCalls() ProbePlayerResponse_Calls {
+	if x != nil {
+		return x.Calls
+	}
+	return ProbePlayerResponse_CALLS_UNSPECIFIED
+}
+
+func (x *ProbePlayerResponse) GetCallsReason() string {
+	if x != nil {
+		return x.CallsReason
+	}
+	return ""
+}
+
+func (x *ProbePlayerResponse) GetSlots() int32 {
+	if x != nil {
+		return x.Slots
+	}
+	return 0
+}
+
+func (x *ProbePlayerResponse) GetContextTokens() int64 {
+	if x != nil {
+		return x.ContextTokens
+	}
+	return 0
+}
+
+func (x *ProbePlayerResponse) GetTokensPerSecond() float64 {
+	if x != nil {
+		return x.TokensPerSecond
+	}
+	return 0
+}
+
+func (x *ProbePlayerResponse) GetSeed() ProbePlayerResponse_Setting {
+	if x != nil {
+		return x.Seed
+	}
+	return ProbePlayerResponse_SETTING_UNSPECIFIED
+}
+
+func (x *ProbePlayerResponse) GetTemperature() ProbePlayerResponse_Setting {
+	if x != nil {
+		return x.Temperature
+	}
+	return ProbePlayerResponse_SETTING_UNSPECIFIED
+}
+
+func (x *ProbePlayerResponse) GetRequests() int32 {
+	if x != nil {
+		return x.Requests
+	}
+	return 0
+}
+
+func (x *ProbePlayerResponse) GetUsage() *Usage {
+	if x != nil {
+		return x.Usage
+	}
+	return nil
+}
+
+func (x *ProbePlayerResponse) GetProblem() string {
+	if x != nil {
+		return x.Problem
+	}
+	return ""
+}
+
 var File_toolsandbox_agentgw_v1_check_proto protoreflect.FileDescriptor
 
 const file_toolsandbox_agentgw_v1_check_proto_rawDesc = "" +
 	"\n" +
-	"\"toolsandbox/agentgw/v1/check.proto\x12\x16toolsandbox.agentgw.v1\x1a\x1bbuf/validate/validate.proto\x1a!toolsandbox/agentgw/v1/role.proto\"T\n" +
+	"\"toolsandbox/agentgw/v1/check.proto\x12\x16toolsandbox.agentgw.v1\x1a\x1bbuf/validate/validate.proto\x1a$toolsandbox/agentgw/v1/agentgw.proto\x1a!toolsandbox/agentgw/v1/role.proto\"T\n" +
 	"\x12CheckPlayerRequest\x12>\n" +
-	"\x06player\x18\x01 \x01(\v2\x1e.toolsandbox.agentgw.v1.PlayerB\x06\xbaH\x03\xc8\x01\x01R\x06player\"\xe5\x01\n" +
+	"\x06player\x18\x01 \x01(\v2\x1e.toolsandbox.agentgw.v1.PlayerB\x06\xbaH\x03\xc8\x01\x01R\x06player\"\x8a\x02\n" +
 	"\x13CheckPlayerResponse\x12G\n" +
 	"\x05state\x18\x01 \x01(\x0e21.toolsandbox.agentgw.v1.CheckPlayerResponse.StateR\x05state\x12\x16\n" +
-	"\x06detail\x18\x02 \x01(\tR\x06detail\"m\n" +
+	"\x06detail\x18\x02 \x01(\tR\x06detail\x12#\n" +
+	"\rprice_unknown\x18\x03 \x01(\bR\fpriceUnknown\"m\n" +
 	"\x05State\x12\x15\n" +
 	"\x11STATE_UNSPECIFIED\x10\x00\x12\x0f\n" +
 	"\vSTATE_READY\x10\x01\x12\x11\n" +
 	"\rSTATE_AWAITED\x10\x02\x12\x15\n" +
 	"\x11STATE_UNREACHABLE\x10\x03\x12\x12\n" +
-	"\x0eSTATE_UNUSABLE\x10\x042|\n" +
+	"\x0eSTATE_UNUSABLE\x10\x04\"T\n" +
+	"\x12ProbePlayerRequest\x12>\n" +
+	"\x06player\x18\x01 \x01(\v2\x1e.toolsandbox.agentgw.v1.PlayerB\x06\xbaH\x03\xc8\x01\x01R\x06player\"\x80\a\n" +
+	"\x13ProbePlayerResponse\x12G\n" +
+	"\x05tools\x18\x01 \x01(\x0e21.toolsandbox.agentgw.v1.ProbePlayerResponse.ToolsR\x05tools\x12!\n" +
+	"\ftools_reason\x18\x02 \x01(\tR\vtoolsReason\x12G\n" +
+	"\x05calls\x18\x03 \x01(\x0e21.toolsandbox.agentgw.v1.ProbePlayerResponse.CallsR\x05calls\x12!\n" +
+	"\fcalls_reason\x18\x04 \x01(\tR\vcallsReason\x12\x14\n" +
+	"\x05slots\x18\x05 \x01(\x05R\x05slots\x12%\n" +
+	"\x0econtext_tokens\x18\x06 \x01(\x03R\rcontextTokens\x12*\n" +
+	"\x11tokens_per_second\x18\a \x01(\x01R\x0ftokensPerSecond\x12G\n" +
+	"\x04seed\x18\b \x01(\x0e23.toolsandbox.agentgw.v1.ProbePlayerResponse.SettingR\x04seed\x12U\n" +
+	"\vtemperature\x18\t \x01(\x0e23.toolsandbox.agentgw.v1.ProbePlayerResponse.SettingR\vtemperature\x12\x1a\n" +
+	"\brequests\x18\n" +
+	" \x01(\x05R\brequests\x123\n" +
+	"\x05usage\x18\v \x01(\v2\x1d.toolsandbox.agentgw.v1.UsageR\x05usage\x12\x18\n" +
+	"\aproblem\x18\f \x01(\tR\aproblem\"i\n" +
+	"\x05Tools\x12\x15\n" +
+	"\x11TOOLS_UNSPECIFIED\x10\x00\x12\x0f\n" +
+	"\vTOOLS_REACH\x10\x01\x12\x11\n" +
+	"\rTOOLS_DROPPED\x10\x02\x12\x11\n" +
+	"\rTOOLS_REFUSED\x10\x03\x12\x12\n" +
+	"\x0eTOOLS_PROMPTED\x10\x04\">\n" +
+	"\x05Calls\x12\x15\n" +
+	"\x11CALLS_UNSPECIFIED\x10\x00\x12\x0e\n" +
+	"\n" +
+	"CALLS_CALL\x10\x01\x12\x0e\n" +
+	"\n" +
+	"CALLS_TEXT\x10\x02\"r\n" +
+	"\aSetting\x12\x17\n" +
+	"\x13SETTING_UNSPECIFIED\x10\x00\x12\x10\n" +
+	"\fSETTING_KEPT\x10\x01\x12\x13\n" +
+	"\x0fSETTING_IGNORED\x10\x02\x12\x13\n" +
+	"\x0fSETTING_REFUSED\x10\x03\x12\x12\n" +
+	"\x0eSETTING_UNSENT\x10\x042\xe4\x01\n" +
 	"\x12PlayerCheckService\x12f\n" +
-	"\vCheckPlayer\x12*.toolsandbox.agentgw.v1.CheckPlayerRequest\x1a+.toolsandbox.agentgw.v1.CheckPlayerResponseB\xf1\x01\n" +
+	"\vCheckPlayer\x12*.toolsandbox.agentgw.v1.CheckPlayerRequest\x1a+.toolsandbox.agentgw.v1.CheckPlayerResponse\x12f\n" +
+	"\vProbePlayer\x12*.toolsandbox.agentgw.v1.ProbePlayerRequest\x1a+.toolsandbox.agentgw.v1.ProbePlayerResponseB\xf1\x01\n" +
 	"\x1acom.toolsandbox.agentgw.v1B\n" +
 	"CheckProtoP\x01ZMgithub.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1;agentgwv1\xa2\x02\x03TAX\xaa\x02\x16Toolsandbox.Agentgw.V1\xca\x02\x16Toolsandbox\\Agentgw\\V1\xe2\x02\"Toolsandbox\\Agentgw\\V1\\GPBMetadata\xea\x02\x18Toolsandbox::Agentgw::V1b\x06proto3"
 
@@ -217,24 +628,38 @@ func file_toolsandbox_agentgw_v1_check_proto_rawDescGZIP() []byte {
 	return file_toolsandbox_agentgw_v1_check_proto_rawDescData
 }
 
-var file_toolsandbox_agentgw_v1_check_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_toolsandbox_agentgw_v1_check_proto_msgTypes = make([]protoimpl.MessageInfo, 2)
+var file_toolsandbox_agentgw_v1_check_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
+var file_toolsandbox_agentgw_v1_check_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
 var file_toolsandbox_agentgw_v1_check_proto_goTypes = []any{
-	(CheckPlayerResponse_State)(0), // 0: toolsandbox.agentgw.v1.CheckPlayerResponse.State
-	(*CheckPlayerRequest)(nil),     // 1: toolsandbox.agentgw.v1.CheckPlayerRequest
-	(*CheckPlayerResponse)(nil),    // 2: toolsandbox.agentgw.v1.CheckPlayerResponse
-	(*Player)(nil),                 // 3: toolsandbox.agentgw.v1.Player
+	(CheckPlayerResponse_State)(0),   // 0: toolsandbox.agentgw.v1.CheckPlayerResponse.State
+	(ProbePlayerResponse_Tools)(0),   // 1: toolsandbox.agentgw.v1.ProbePlayerResponse.Tools
+	(ProbePlayerResponse_Calls)(0),   // 2: toolsandbox.agentgw.v1.ProbePlayerResponse.Calls
+	(ProbePlayerResponse_Setting)(0), // 3: toolsandbox.agentgw.v1.ProbePlayerResponse.Setting
+	(*CheckPlayerRequest)(nil),       // 4: toolsandbox.agentgw.v1.CheckPlayerRequest
+	(*CheckPlayerResponse)(nil),      // 5: toolsandbox.agentgw.v1.CheckPlayerResponse
+	(*ProbePlayerRequest)(nil),       // 6: toolsandbox.agentgw.v1.ProbePlayerRequest
+	(*ProbePlayerResponse)(nil),      // 7: toolsandbox.agentgw.v1.ProbePlayerResponse
+	(*Player)(nil),                   // 8: toolsandbox.agentgw.v1.Player
+	(*Usage)(nil),                    // 9: toolsandbox.agentgw.v1.Usage
 }
 var file_toolsandbox_agentgw_v1_check_proto_depIdxs = []int32{
-	3, // 0: toolsandbox.agentgw.v1.CheckPlayerRequest.player:type_name -> toolsandbox.agentgw.v1.Player
-	0, // 1: toolsandbox.agentgw.v1.CheckPlayerResponse.state:type_name -> toolsandbox.agentgw.v1.CheckPlayerResponse.State
-	1, // 2: toolsandbox.agentgw.v1.PlayerCheckService.CheckPlayer:input_type -> toolsandbox.agentgw.v1.CheckPlayerRequest
-	2, // 3: toolsandbox.agentgw.v1.PlayerCheckService.CheckPlayer:output_type -> toolsandbox.agentgw.v1.CheckPlayerResponse
-	3, // [3:4] is the sub-list for method output_type
-	2, // [2:3] is the sub-list for method input_type
-	2, // [2:2] is the sub-list for extension type_name
-	2, // [2:2] is the sub-list for extension extendee
-	0, // [0:2] is the sub-list for field type_name
+	8,  // 0: toolsandbox.agentgw.v1.CheckPlayerRequest.player:type_name -> toolsandbox.agentgw.v1.Player
+	0,  // 1: toolsandbox.agentgw.v1.CheckPlayerResponse.state:type_name -> toolsandbox.agentgw.v1.CheckPlayerResponse.State
+	8,  // 2: toolsandbox.agentgw.v1.ProbePlayerRequest.player:type_name -> toolsandbox.agentgw.v1.Player
+	1,  // 3: toolsandbox.agentgw.v1.ProbePlayerResponse.tools:type_name -> toolsandbox.agentgw.v1.ProbePlayerResponse.Tools
+	2,  // 4: toolsandbox.agentgw.v1.ProbePlayerResponse.calls:type_name -> toolsandbox.agentgw.v1.ProbePlayerResponse.Calls
+	3,  // 5: toolsandbox.agentgw.v1.ProbePlayerResponse.seed:type_name -> toolsandbox.agentgw.v1.ProbePlayerResponse.Setting
+	3,  // 6: toolsandbox.agentgw.v1.ProbePlayerResponse.temperature:type_name -> toolsandbox.agentgw.v1.ProbePlayerResponse.Setting
+	9,  // 7: toolsandbox.agentgw.v1.ProbePlayerResponse.usage:type_name -> toolsandbox.agentgw.v1.Usage
+	4,  // 8: toolsandbox.agentgw.v1.PlayerCheckService.CheckPlayer:input_type -> toolsandbox.agentgw.v1.CheckPlayerRequest
+	6,  // 9: toolsandbox.agentgw.v1.PlayerCheckService.ProbePlayer:input_type -> toolsandbox.agentgw.v1.ProbePlayerRequest
+	5,  // 10: toolsandbox.agentgw.v1.PlayerCheckService.CheckPlayer:output_type -> toolsandbox.agentgw.v1.CheckPlayerResponse
+	7,  // 11: toolsandbox.agentgw.v1.PlayerCheckService.ProbePlayer:output_type -> toolsandbox.agentgw.v1.ProbePlayerResponse
+	10, // [10:12] is the sub-list for method output_type
+	8,  // [8:10] is the sub-list for method input_type
+	8,  // [8:8] is the sub-list for extension type_name
+	8,  // [8:8] is the sub-list for extension extendee
+	0,  // [0:8] is the sub-list for field type_name
 }
 
 func init() { file_toolsandbox_agentgw_v1_check_proto_init() }
@@ -242,14 +667,15 @@ func file_toolsandbox_agentgw_v1_check_proto_init() {
 	if File_toolsandbox_agentgw_v1_check_proto != nil {
 		return
 	}
+	file_toolsandbox_agentgw_v1_agentgw_proto_init()
 	file_toolsandbox_agentgw_v1_role_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_toolsandbox_agentgw_v1_check_proto_rawDesc), len(file_toolsandbox_agentgw_v1_check_proto_rawDesc)),
-			NumEnums:      1,
-			NumMessages:   2,
+			NumEnums:      4,
+			NumMessages:   4,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -20,19 +20,25 @@ const _ = grpc.SupportPackageIsVersion9
 
 const (
 	PlayerCheckService_CheckPlayer_FullMethodName = "/toolsandbox.agentgw.v1.PlayerCheckService/CheckPlayer"
+	PlayerCheckService_ProbePlayer_FullMethodName = "/toolsandbox.agentgw.v1.PlayerCheckService/ProbePlayer"
 )
 
 // PlayerCheckServiceClient is the client API for PlayerCheckService service.
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// PlayerCheckService checks whether a player can play. The agent gateway implements it. The
-// orchestrator, which clients connect to, forwards its calls.
+// PlayerCheckService checks whether a player can play, and how. The agent gateway implements it.
+// The orchestrator, which clients connect to, forwards its calls.
 type PlayerCheckServiceClient interface {
 	// CheckPlayer checks what a player needs: keys, a plug-in that answers, a model's address that
 	// accepts connections. It asks no model and costs nothing. Read only, safe to retry. Errors:
 	// INVALID_ARGUMENT (the player violates a rule).
 	CheckPlayer(ctx context.Context, in *CheckPlayerRequest, opts ...grpc.CallOption) (*CheckPlayerResponse, error)
+	// ProbePlayer asks the server of a model what it does with tools and settings: in at most 10 s,
+	// with at most four short requests to the model, which cost tokens. A request of the probe that
+	// fails is no error: what it would have shown is not known. Stores nothing, safe to retry. Errors:
+	// INVALID_ARGUMENT (the player is no model, or violates a rule).
+	ProbePlayer(ctx context.Context, in *ProbePlayerRequest, opts ...grpc.CallOption) (*ProbePlayerResponse, error)
 }
 
 type playerCheckServiceClient struct {
@@ -53,17 +59,32 @@ func (c *playerCheckServiceClient) CheckPlayer(ctx context.Context, in *CheckPla
 	return out, nil
 }
 
+func (c *playerCheckServiceClient) ProbePlayer(ctx context.Context, in *ProbePlayerRequest, opts ...grpc.CallOption) (*ProbePlayerResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ProbePlayerResponse)
+	err := c.cc.Invoke(ctx, PlayerCheckService_ProbePlayer_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // PlayerCheckServiceServer is the server API for PlayerCheckService service.
 // All implementations must embed UnimplementedPlayerCheckServiceServer
 // for forward compatibility.
 //
-// PlayerCheckService checks whether a player can play. The agent gateway implements it. The
-// orchestrator, which clients connect to, forwards its calls.
+// PlayerCheckService checks whether a player can play, and how. The agent gateway implements it.
+// The orchestrator, which clients connect to, forwards its calls.
 type PlayerCheckServiceServer interface {
 	// CheckPlayer checks what a player needs: keys, a plug-in that answers, a model's address that
 	// accepts connections. It asks no model and costs nothing. Read only, safe to retry. Errors:
 	// INVALID_ARGUMENT (the player violates a rule).
 	CheckPlayer(context.Context, *CheckPlayerRequest) (*CheckPlayerResponse, error)
+	// ProbePlayer asks the server of a model what it does with tools and settings: in at most 10 s,
+	// with at most four short requests to the model, which cost tokens. A request of the probe that
+	// fails is no error: what it would have shown is not known. Stores nothing, safe to retry. Errors:
+	// INVALID_ARGUMENT (the player is no model, or violates a rule).
+	ProbePlayer(context.Context, *ProbePlayerRequest) (*ProbePlayerResponse, error)
 	mustEmbedUnimplementedPlayerCheckServiceServer()
 }
 
@@ -76,6 +97,9 @@ type UnimplementedPlayerCheckServiceServer struct{}
 
 func (UnimplementedPlayerCheckServiceServer) CheckPlayer(context.Context, *CheckPlayerRequest) (*CheckPlayerResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method CheckPlayer not implemented")
+}
+func (UnimplementedPlayerCheckServiceServer) ProbePlayer(context.Context, *ProbePlayerRequest) (*ProbePlayerResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ProbePlayer not implemented")
 }
 func (UnimplementedPlayerCheckServiceServer) mustEmbedUnimplementedPlayerCheckServiceServer() {}
 func (UnimplementedPlayerCheckServiceServer) testEmbeddedByValue()                            {}
@@ -116,6 +140,24 @@ func _PlayerCheckService_CheckPlayer_Handler(srv interface{}, ctx context.Contex
 	return interceptor(ctx, in, info, handler)
 }
 
+func _PlayerCheckService_ProbePlayer_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ProbePlayerRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PlayerCheckServiceServer).ProbePlayer(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: PlayerCheckService_ProbePlayer_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PlayerCheckServiceServer).ProbePlayer(ctx, req.(*ProbePlayerRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // PlayerCheckService_ServiceDesc is the grpc.ServiceDesc for PlayerCheckService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -126,6 +168,10 @@ var PlayerCheckService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "CheckPlayer",
 			Handler:    _PlayerCheckService_CheckPlayer_Handler,
+		},
+		{
+			MethodName: "ProbePlayer",
+			Handler:    _PlayerCheckService_ProbePlayer_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

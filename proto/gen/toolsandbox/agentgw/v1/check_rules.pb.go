@@ -15,3 +15,17 @@ func (x *CheckPlayerRequest) SatisfiesRules() bool {
 	}
 	return true
 }
+
+// SatisfiesRules reports whether the message certainly satisfies the rules of its proto.
+func (x *ProbePlayerRequest) SatisfiesRules() bool {
+	if !(x != nil && x.Player != nil) {
+		return false
+	}
+	if x != nil && x.Player != nil {
+		v := x.GetPlayer()
+		if !(v.SatisfiesRules()) {
+			return false
+		}
+	}
+	return true
+}

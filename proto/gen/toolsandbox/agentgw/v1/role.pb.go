@@ -454,8 +454,14 @@ type Model struct {
 	// Token budget for reasoning, for Anthropic, Gemini and Cohere. 0 means the provider's default.
 	// Anthropic then gets no temperature.
 	ThinkingBudget int32 `protobuf:"varint,9,opt,name=thinking_budget,json=thinkingBudget,proto3" json:"thinking_budget,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// Texts at which the model ends its answer. They are no part of it. Only for providers that take
+	// them.
+	Stop []string `protobuf:"bytes,10,rep,name=stop,proto3" json:"stop,omitempty"`
+	// Sampling seed of the first trial. The one of a later trial is larger by the number of the trial,
+	// and begins again at 0 behind 2147483647. Unset sends none. Only for providers that take one.
+	Seed          *int64 `protobuf:"varint,11,opt,name=seed,proto3,oneof" json:"seed,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Model) Reset() {
@@ -551,6 +557,20 @@ func (x *Model) GetThinkingBudget() int32 {
 	return 0
 }
 
+func (x *Model) GetStop() []string {
+	if x != nil {
+		return x.Stop
+	}
+	return nil
+}
+
+func (x *Model) GetSeed() int64 {
+	if x != nil && x.Seed != nil {
+		return *x.Seed
+	}
+	return 0
+}
+
 var File_toolsandbox_agentgw_v1_role_proto protoreflect.FileDescriptor
 
 const file_toolsandbox_agentgw_v1_role_proto_rawDesc = "" +
@@ -579,7 +599,7 @@ const file_toolsandbox_agentgw_v1_role_proto_rawDesc = "" +
 	"\aaddress\x18\x01 \x01(\tR\aaddress\x12+\n" +
 	"\n" +
 	"timeout_ms\x18\x02 \x01(\x03B\f\xbaH\t\"\a\x18\x80\xdd\xdb\x01(\x00R\ttimeoutMs\x128\n" +
-	"\battached\x18\x03 \x01(\tB\x1c\xbaH\x19r\x172\x15^[A-Za-z0-9_-]{0,64}$R\battached\"\xa7\x04\n" +
+	"\battached\x18\x03 \x01(\tB\x1c\xbaH\x19r\x172\x15^[A-Za-z0-9_-]{0,64}$R\battached\"\xff\x04\n" +
 	"\x05Model\x128\n" +
 	"\bprovider\x18\x01 \x01(\tB\x1c\xbaH\x19r\x17\x10\x01\x18@2\x11^[a-z][a-z0-9-]*$R\bprovider\x12A\n" +
 	"\x05model\x18\x02 \x01(\tB+\xbaH(r&\x10\x01\x18\xc8\x012\x1f^[A-Za-z0-9][A-Za-z0-9._:@/-]*$R\x05model\x12;\n" +
@@ -591,8 +611,13 @@ const file_toolsandbox_agentgw_v1_role_proto_rawDesc = "" +
 	"timeout_ms\x18\x06 \x01(\x03B\f\xbaH\t\"\a\x18\x80\xdd\xdb\x01(\x00R\ttimeoutMs\x12%\n" +
 	"\battempts\x18\a \x01(\x05B\t\xbaH\x06\x1a\x04\x18d(\x00R\battempts\x12`\n" +
 	"\x10reasoning_effort\x18\b \x01(\tB5\xbaH2r0R\x00R\x04noneR\aminimalR\x03lowR\x06mediumR\x04highR\x05xhighR\x03maxR\x0freasoningEffort\x124\n" +
-	"\x0fthinking_budget\x18\t \x01(\x05B\v\xbaH\b\x1a\x06\x18\xc0\x84=(\x00R\x0ethinkingBudgetB\x0e\n" +
-	"\f_temperatureB\xf0\x01\n" +
+	"\x0fthinking_budget\x18\t \x01(\x05B\v\xbaH\b\x1a\x06\x18\xc0\x84=(\x00R\x0ethinkingBudget\x12%\n" +
+	"\x04stop\x18\n" +
+	" \x03(\tB\x11\xbaH\x0e\x92\x01\v\x10\x10\"\ar\x05\x10\x01\x18\xc8\x01R\x04stop\x12&\n" +
+	"\x04seed\x18\v \x01(\x03B\r\xbaH\n" +
+	"\"\b\x18\xff\xff\xff\xff\a(\x00H\x01R\x04seed\x88\x01\x01B\x0e\n" +
+	"\f_temperatureB\a\n" +
+	"\x05_seedB\xf0\x01\n" +
 	"\x1acom.toolsandbox.agentgw.v1B\tRoleProtoP\x01ZMgithub.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1;agentgwv1\xa2\x02\x03TAX\xaa\x02\x16Toolsandbox.Agentgw.V1\xca\x02\x16Toolsandbox\\Agentgw\\V1\xe2\x02\"Toolsandbox\\Agentgw\\V1\\GPBMetadata\xea\x02\x18Toolsandbox::Agentgw::V1b\x06proto3"
 
 var (

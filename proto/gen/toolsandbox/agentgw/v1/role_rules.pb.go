@@ -175,5 +175,28 @@ func (x *Model) SatisfiesRules() bool {
 			return false
 		}
 	}
+	{
+		v := x.GetStop()
+		if !(len(v) <= 16) {
+			return false
+		}
+	}
+	for _, v := range x.GetStop() {
+		if !(utf8.RuneCountInString(v) >= 1) {
+			return false
+		}
+		if !(len(v) <= 200) {
+			return false
+		}
+	}
+	if x != nil && x.Seed != nil {
+		v := x.GetSeed()
+		if !(v <= 2147483647) {
+			return false
+		}
+		if !(v >= 0) {
+			return false
+		}
+	}
 	return true
 }

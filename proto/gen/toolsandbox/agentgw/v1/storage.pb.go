@@ -475,7 +475,11 @@ type Attempt struct {
 	// Length of the whole body.
 	AnswerBytes int64 `protobuf:"varint,3,opt,name=answer_bytes,json=answerBytes,proto3" json:"answer_bytes,omitempty"`
 	// The reason why the attempt failed, with the message of an error body. Empty if it succeeded.
-	Failure       string `protobuf:"bytes,4,opt,name=failure,proto3" json:"failure,omitempty"`
+	Failure string `protobuf:"bytes,4,opt,name=failure,proto3" json:"failure,omitempty"`
+	// The provider did not answer in time, although its other requests left it room.
+	TimedOut bool `protobuf:"varint,5,opt,name=timed_out,json=timedOut,proto3" json:"timed_out,omitempty"`
+	// Round of the sweep in which the attempt timed out. 0 for other attempts.
+	Round         int32 `protobuf:"varint,6,opt,name=round,proto3" json:"round,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -538,6 +542,20 @@ func (x *Attempt) GetFailure() string {
 	return ""
 }
 
+func (x *Attempt) GetTimedOut() bool {
+	if x != nil {
+		return x.TimedOut
+	}
+	return false
+}
+
+func (x *Attempt) GetRound() int32 {
+	if x != nil {
+		return x.Round
+	}
+	return 0
+}
+
 var File_toolsandbox_agentgw_v1_storage_proto protoreflect.FileDescriptor
 
 const file_toolsandbox_agentgw_v1_storage_proto_rawDesc = "" +
@@ -572,12 +590,14 @@ const file_toolsandbox_agentgw_v1_storage_proto_rawDesc = "" +
 	"\arequest\x18\x04 \x01(\fR\arequest\x12#\n" +
 	"\rrequest_bytes\x18\x05 \x01(\x03R\frequestBytes\x12;\n" +
 	"\battempts\x18\x06 \x03(\v2\x1f.toolsandbox.agentgw.v1.AttemptR\battempts\x123\n" +
-	"\x05usage\x18\a \x01(\v2\x1d.toolsandbox.agentgw.v1.UsageR\x05usage\"v\n" +
+	"\x05usage\x18\a \x01(\v2\x1d.toolsandbox.agentgw.v1.UsageR\x05usage\"\xa9\x01\n" +
 	"\aAttempt\x12\x16\n" +
 	"\x06status\x18\x01 \x01(\x05R\x06status\x12\x16\n" +
 	"\x06answer\x18\x02 \x01(\fR\x06answer\x12!\n" +
 	"\fanswer_bytes\x18\x03 \x01(\x03R\vanswerBytes\x12\x18\n" +
-	"\afailure\x18\x04 \x01(\tR\afailureB\xf3\x01\n" +
+	"\afailure\x18\x04 \x01(\tR\afailure\x12\x1b\n" +
+	"\ttimed_out\x18\x05 \x01(\bR\btimedOut\x12\x14\n" +
+	"\x05round\x18\x06 \x01(\x05R\x05roundB\xf3\x01\n" +
 	"\x1acom.toolsandbox.agentgw.v1B\fStorageProtoP\x01ZMgithub.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1;agentgwv1\xa2\x02\x03TAX\xaa\x02\x16Toolsandbox.Agentgw.V1\xca\x02\x16Toolsandbox\\Agentgw\\V1\xe2\x02\"Toolsandbox\\Agentgw\\V1\\GPBMetadata\xea\x02\x18Toolsandbox::Agentgw::V1b\x06proto3"
 
 var (

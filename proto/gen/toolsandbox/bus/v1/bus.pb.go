@@ -98,6 +98,159 @@ func (EndReason) EnumDescriptor() ([]byte, []int) {
 	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{0}
 }
 
+// CauseKind is what may cost an agent its score. runs/results has the words for each.
+type CauseKind int32
+
+const (
+	// Never valid on the wire.
+	CauseKind_CAUSE_KIND_UNSPECIFIED CauseKind = 0
+	// The agent called no tool, and the score is below 1.
+	CauseKind_CAUSE_KIND_NO_TOOL_CALLED CauseKind = 1
+	// A text has the form of a call of an offered tool. The detail is the tool.
+	CauseKind_CAUSE_KIND_CALL_AS_TEXT CauseKind = 2
+	// An answer had neither text nor calls. The detail is the provider's reason.
+	CauseKind_CAUSE_KIND_EMPTY_ANSWER CauseKind = 3
+	// The limit of tokens cut off the arguments of a call. The detail is the tool.
+	CauseKind_CAUSE_KIND_CUT_OFF CauseKind = 4
+	// The arguments of a call were no JSON. The detail is the tool.
+	CauseKind_CAUSE_KIND_ARGUMENTS_NO_JSON CauseKind = 5
+	// A call of a tool that the agent does not have. The detail is the tool.
+	CauseKind_CAUSE_KIND_UNKNOWN_TOOL CauseKind = 6
+	// A call answered with a TypeError: an argument of the wrong type, missing or unknown. The detail
+	// is the error's text.
+	CauseKind_CAUSE_KIND_WRONG_ARGUMENTS CauseKind = 7
+	// A call answered with any other exception. The detail is its type, and each type is a cause of
+	// its own.
+	CauseKind_CAUSE_KIND_TOOL_ERROR CauseKind = 8
+	// The rollout ended because the agent repeated a turn.
+	CauseKind_CAUSE_KIND_REPEATED_TURN CauseKind = 9
+	// The rollout ended at the limit of messages.
+	CauseKind_CAUSE_KIND_MESSAGE_LIMIT CauseKind = 10
+	// The conversation did not fit into the model's context. The detail is the provider's message.
+	CauseKind_CAUSE_KIND_CONTEXT_OVERFLOW CauseKind = 11
+	// The rollout ended as any other failure of the agent's model. The detail is the exception's type.
+	CauseKind_CAUSE_KIND_MODEL_FAILURE CauseKind = 12
+	// A minefield was triggered.
+	CauseKind_CAUSE_KIND_MINEFIELD CauseKind = 13
+	// The model refused to answer, or the provider's filter blocked the request, the answer or a part
+	// of it. The detail is the provider's reason.
+	CauseKind_CAUSE_KIND_REFUSED CauseKind = 14
+	// A flag of the simulated user, as UserFlag.rule names it. The detail is the evidence.
+	CauseKind_CAUSE_KIND_LEAK CauseKind = 15
+	// As CAUSE_KIND_LEAK.
+	CauseKind_CAUSE_KIND_ASSISTANT CauseKind = 16
+	// As CAUSE_KIND_LEAK.
+	CauseKind_CAUSE_KIND_EARLY_END CauseKind = 17
+	// As CAUSE_KIND_LEAK.
+	CauseKind_CAUSE_KIND_INVENTED CauseKind = 18
+	// As CAUSE_KIND_LEAK.
+	CauseKind_CAUSE_KIND_UNASKED CauseKind = 19
+	// As CAUSE_KIND_LEAK.
+	CauseKind_CAUSE_KIND_REPEATS CauseKind = 20
+	// As CAUSE_KIND_LEAK.
+	CauseKind_CAUSE_KIND_NEVER_ENDS CauseKind = 21
+	// Calls of one turn of which one needed another. The detail is the tool.
+	CauseKind_CAUSE_KIND_WRONG_PARALLEL_CALLS CauseKind = 22
+	// A call before what it depends on. The detail is the tool.
+	CauseKind_CAUSE_KIND_PREMATURE_CALL CauseKind = 23
+	// An argument that nothing had told the agent. The detail is tool, argument and value.
+	CauseKind_CAUSE_KIND_GUESSED_ARGUMENT CauseKind = 24
+	// A call although a tool or a fact was missing that the task needs. The detail is the tool.
+	CauseKind_CAUSE_KIND_INFORMATION_MISSING CauseKind = 25
+	// An argument that means what a milestone wants, in another form. The detail is tool, argument and
+	// value.
+	CauseKind_CAUSE_KIND_WRONG_CANONICALIZATION CauseKind = 26
+)
+
+// Enum value maps for CauseKind.
+var (
+	CauseKind_name = map[int32]string{
+		0:  "CAUSE_KIND_UNSPECIFIED",
+		1:  "CAUSE_KIND_NO_TOOL_CALLED",
+		2:  "CAUSE_KIND_CALL_AS_TEXT",
+		3:  "CAUSE_KIND_EMPTY_ANSWER",
+		4:  "CAUSE_KIND_CUT_OFF",
+		5:  "CAUSE_KIND_ARGUMENTS_NO_JSON",
+		6:  "CAUSE_KIND_UNKNOWN_TOOL",
+		7:  "CAUSE_KIND_WRONG_ARGUMENTS",
+		8:  "CAUSE_KIND_TOOL_ERROR",
+		9:  "CAUSE_KIND_REPEATED_TURN",
+		10: "CAUSE_KIND_MESSAGE_LIMIT",
+		11: "CAUSE_KIND_CONTEXT_OVERFLOW",
+		12: "CAUSE_KIND_MODEL_FAILURE",
+		13: "CAUSE_KIND_MINEFIELD",
+		14: "CAUSE_KIND_REFUSED",
+		15: "CAUSE_KIND_LEAK",
+		16: "CAUSE_KIND_ASSISTANT",
+		17: "CAUSE_KIND_EARLY_END",
+		18: "CAUSE_KIND_INVENTED",
+		19: "CAUSE_KIND_UNASKED",
+		20: "CAUSE_KIND_REPEATS",
+		21: "CAUSE_KIND_NEVER_ENDS",
+		22: "CAUSE_KIND_WRONG_PARALLEL_CALLS",
+		23: "CAUSE_KIND_PREMATURE_CALL",
+		24: "CAUSE_KIND_GUESSED_ARGUMENT",
+		25: "CAUSE_KIND_INFORMATION_MISSING",
+		26: "CAUSE_KIND_WRONG_CANONICALIZATION",
+	}
+	CauseKind_value = map[string]int32{
+		"CAUSE_KIND_UNSPECIFIED":            0,
+		"CAUSE_KIND_NO_TOOL_CALLED":         1,
+		"CAUSE_KIND_CALL_AS_TEXT":           2,
+		"CAUSE_KIND_EMPTY_ANSWER":           3,
+		"CAUSE_KIND_CUT_OFF":                4,
+		"CAUSE_KIND_ARGUMENTS_NO_JSON":      5,
+		"CAUSE_KIND_UNKNOWN_TOOL":           6,
+		"CAUSE_KIND_WRONG_ARGUMENTS":        7,
+		"CAUSE_KIND_TOOL_ERROR":             8,
+		"CAUSE_KIND_REPEATED_TURN":          9,
+		"CAUSE_KIND_MESSAGE_LIMIT":          10,
+		"CAUSE_KIND_CONTEXT_OVERFLOW":       11,
+		"CAUSE_KIND_MODEL_FAILURE":          12,
+		"CAUSE_KIND_MINEFIELD":              13,
+		"CAUSE_KIND_REFUSED":                14,
+		"CAUSE_KIND_LEAK":                   15,
+		"CAUSE_KIND_ASSISTANT":              16,
+		"CAUSE_KIND_EARLY_END":              17,
+		"CAUSE_KIND_INVENTED":               18,
+		"CAUSE_KIND_UNASKED":                19,
+		"CAUSE_KIND_REPEATS":                20,
+		"CAUSE_KIND_NEVER_ENDS":             21,
+		"CAUSE_KIND_WRONG_PARALLEL_CALLS":   22,
+		"CAUSE_KIND_PREMATURE_CALL":         23,
+		"CAUSE_KIND_GUESSED_ARGUMENT":       24,
+		"CAUSE_KIND_INFORMATION_MISSING":    25,
+		"CAUSE_KIND_WRONG_CANONICALIZATION": 26,
+	}
+)
+
+func (x CauseKind) Enum() *CauseKind {
+	p := new(CauseKind)
+	*p = x
+	return p
+}
+
+func (x CauseKind) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (CauseKind) Descriptor() protoreflect.EnumDescriptor {
+	return file_toolsandbox_bus_v1_bus_proto_enumTypes[1].Descriptor()
+}
+
+func (CauseKind) Type() protoreflect.EnumType {
+	return &file_toolsandbox_bus_v1_bus_proto_enumTypes[1]
+}
+
+func (x CauseKind) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use CauseKind.Descriptor instead.
+func (CauseKind) EnumDescriptor() ([]byte, []int) {
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{1}
+}
+
 // Sweep is the stored plan of a sweep. Subject sweep.<id>.plan, stream SWEEP, created if absent.
 type Sweep struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -515,6 +668,89 @@ func (x *Job) GetRound() int32 {
 	return 0
 }
 
+// Load is what one process does for a sweep at this moment. It answers a request on the subject
+// load.<sweep>; nothing is stored. Each kind of process sets its own fields.
+type Load struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Orchestrator: rollouts that it plays.
+	Running int32 `protobuf:"varint,1,opt,name=running,proto3" json:"running,omitempty"`
+	// Orchestrator: rollouts that wait there for a slot.
+	Ahead int32 `protobuf:"varint,2,opt,name=ahead,proto3" json:"ahead,omitempty"`
+	// Orchestrator: ended rollouts that wait for their score.
+	Scoring int32 `protobuf:"varint,3,opt,name=scoring,proto3" json:"scoring,omitempty"`
+	// Gateway: requests to models without an answer yet.
+	Asked int32 `protobuf:"varint,4,opt,name=asked,proto3" json:"asked,omitempty"`
+	// Gateway: requests to models that wait for the limits of their provider.
+	Limited       int32 `protobuf:"varint,5,opt,name=limited,proto3" json:"limited,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Load) Reset() {
+	*x = Load{}
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Load) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Load) ProtoMessage() {}
+
+func (x *Load) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Load.ProtoReflect.Descriptor instead.
+func (*Load) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *Load) GetRunning() int32 {
+	if x != nil {
+		return x.Running
+	}
+	return 0
+}
+
+func (x *Load) GetAhead() int32 {
+	if x != nil {
+		return x.Ahead
+	}
+	return 0
+}
+
+func (x *Load) GetScoring() int32 {
+	if x != nil {
+		return x.Scoring
+	}
+	return 0
+}
+
+func (x *Load) GetAsked() int32 {
+	if x != nil {
+		return x.Asked
+	}
+	return 0
+}
+
+func (x *Load) GetLimited() int32 {
+	if x != nil {
+		return x.Limited
+	}
+	return 0
+}
+
 // Rollout identifies a rollout and its players. It is a pure function of the sweep's specification
 // and the position in its plan.
 type Rollout struct {
@@ -553,7 +789,7 @@ type Rollout struct {
 
 func (x *Rollout) Reset() {
 	*x = Rollout{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[5]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -565,7 +801,7 @@ func (x *Rollout) String() string {
 func (*Rollout) ProtoMessage() {}
 
 func (x *Rollout) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[5]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -578,7 +814,7 @@ func (x *Rollout) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rollout.ProtoReflect.Descriptor instead.
 func (*Rollout) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{5}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Rollout) GetId() string {
@@ -704,7 +940,7 @@ type LogEntry struct {
 
 func (x *LogEntry) Reset() {
 	*x = LogEntry{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[6]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -716,7 +952,7 @@ func (x *LogEntry) String() string {
 func (*LogEntry) ProtoMessage() {}
 
 func (x *LogEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[6]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -729,7 +965,7 @@ func (x *LogEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogEntry.ProtoReflect.Descriptor instead.
 func (*LogEntry) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{6}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *LogEntry) GetStart() *Start {
@@ -804,7 +1040,7 @@ type Start struct {
 
 func (x *Start) Reset() {
 	*x = Start{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[7]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -816,7 +1052,7 @@ func (x *Start) String() string {
 func (*Start) ProtoMessage() {}
 
 func (x *Start) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[7]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -829,7 +1065,7 @@ func (x *Start) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Start.ProtoReflect.Descriptor instead.
 func (*Start) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{7}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Start) GetRollout() *Rollout {
@@ -894,7 +1130,7 @@ type Claim struct {
 
 func (x *Claim) Reset() {
 	*x = Claim{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[8]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -906,7 +1142,7 @@ func (x *Claim) String() string {
 func (*Claim) ProtoMessage() {}
 
 func (x *Claim) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[8]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -919,7 +1155,7 @@ func (x *Claim) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Claim.ProtoReflect.Descriptor instead.
 func (*Claim) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{8}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Claim) GetWorker() string {
@@ -984,7 +1220,7 @@ type Turn struct {
 
 func (x *Turn) Reset() {
 	*x = Turn{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[9]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -996,7 +1232,7 @@ func (x *Turn) String() string {
 func (*Turn) ProtoMessage() {}
 
 func (x *Turn) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[9]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1009,7 +1245,7 @@ func (x *Turn) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Turn.ProtoReflect.Descriptor instead.
 func (*Turn) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{9}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Turn) GetMessages() []*v12.Message {
@@ -1091,7 +1327,7 @@ type TurnUsage struct {
 
 func (x *TurnUsage) Reset() {
 	*x = TurnUsage{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[10]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1103,7 +1339,7 @@ func (x *TurnUsage) String() string {
 func (*TurnUsage) ProtoMessage() {}
 
 func (x *TurnUsage) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[10]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1116,7 +1352,7 @@ func (x *TurnUsage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TurnUsage.ProtoReflect.Descriptor instead.
 func (*TurnUsage) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{10}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *TurnUsage) GetRole() v12.Role {
@@ -1159,7 +1395,7 @@ type End struct {
 
 func (x *End) Reset() {
 	*x = End{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[11]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1171,7 +1407,7 @@ func (x *End) String() string {
 func (*End) ProtoMessage() {}
 
 func (x *End) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[11]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1184,7 +1420,7 @@ func (x *End) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use End.ProtoReflect.Descriptor instead.
 func (*End) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{11}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *End) GetReason() EndReason {
@@ -1237,7 +1473,7 @@ type Snapshot struct {
 
 func (x *Snapshot) Reset() {
 	*x = Snapshot{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[12]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1249,7 +1485,7 @@ func (x *Snapshot) String() string {
 func (*Snapshot) ProtoMessage() {}
 
 func (x *Snapshot) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[12]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1262,7 +1498,7 @@ func (x *Snapshot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Snapshot.ProtoReflect.Descriptor instead.
 func (*Snapshot) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{12}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Snapshot) GetSessionId() string {
@@ -1294,7 +1530,7 @@ type Match struct {
 
 func (x *Match) Reset() {
 	*x = Match{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[13]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1306,7 +1542,7 @@ func (x *Match) String() string {
 func (*Match) ProtoMessage() {}
 
 func (x *Match) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[13]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1319,7 +1555,7 @@ func (x *Match) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Match.ProtoReflect.Descriptor instead.
 func (*Match) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{13}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Match) GetNode() int32 {
@@ -1360,7 +1596,7 @@ type UserFlag struct {
 
 func (x *UserFlag) Reset() {
 	*x = UserFlag{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[14]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1372,7 +1608,7 @@ func (x *UserFlag) String() string {
 func (*UserFlag) ProtoMessage() {}
 
 func (x *UserFlag) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[14]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1385,7 +1621,7 @@ func (x *UserFlag) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UserFlag.ProtoReflect.Descriptor instead.
 func (*UserFlag) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{14}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *UserFlag) GetRule() string {
@@ -1452,7 +1688,7 @@ type Result struct {
 
 func (x *Result) Reset() {
 	*x = Result{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[15]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1464,7 +1700,7 @@ func (x *Result) String() string {
 func (*Result) ProtoMessage() {}
 
 func (x *Result) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[15]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1477,7 +1713,7 @@ func (x *Result) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Result.ProtoReflect.Descriptor instead.
 func (*Result) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{15}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Result) GetRollout() *Rollout {
@@ -1588,21 +1824,23 @@ func (x *Result) GetCauses() []*Cause {
 // Cause is what happened in a rollout that may have cost the agent its score.
 type Cause struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The kind, e.g. unknown_tool.
-	Kind string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
+	// The kind.
+	Kind CauseKind `protobuf:"varint,1,opt,name=kind,proto3,enum=toolsandbox.bus.v1.CauseKind" json:"kind,omitempty"`
 	// How often it happened.
 	Count int32 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
 	// Index of the message at which it happened first; the number of messages for the end.
 	Index int32 `protobuf:"varint,3,opt,name=index,proto3" json:"index,omitempty"`
 	// More about the first, for people, e.g. an exception's type.
-	Detail        string `protobuf:"bytes,4,opt,name=detail,proto3" json:"detail,omitempty"`
+	Detail string `protobuf:"bytes,4,opt,name=detail,proto3" json:"detail,omitempty"`
+	// Whose fault it is: the agent's or the simulated user's.
+	Role          v12.Role `protobuf:"varint,5,opt,name=role,proto3,enum=toolsandbox.world.v1.Role" json:"role,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Cause) Reset() {
 	*x = Cause{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[16]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1614,7 +1852,7 @@ func (x *Cause) String() string {
 func (*Cause) ProtoMessage() {}
 
 func (x *Cause) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[16]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1627,14 +1865,14 @@ func (x *Cause) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cause.ProtoReflect.Descriptor instead.
 func (*Cause) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{16}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{17}
 }
 
-func (x *Cause) GetKind() string {
+func (x *Cause) GetKind() CauseKind {
 	if x != nil {
 		return x.Kind
 	}
-	return ""
+	return CauseKind_CAUSE_KIND_UNSPECIFIED
 }
 
 func (x *Cause) GetCount() int32 {
@@ -1658,6 +1896,13 @@ func (x *Cause) GetDetail() string {
 	return ""
 }
 
+func (x *Cause) GetRole() v12.Role {
+	if x != nil {
+		return x.Role
+	}
+	return v12.Role(0)
+}
+
 // CallGrade holds the verdicts of both graders on an agent's calls.
 type CallGrade struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1675,7 +1920,7 @@ type CallGrade struct {
 
 func (x *CallGrade) Reset() {
 	*x = CallGrade{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[17]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1687,7 +1932,7 @@ func (x *CallGrade) String() string {
 func (*CallGrade) ProtoMessage() {}
 
 func (x *CallGrade) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[17]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1700,7 +1945,7 @@ func (x *CallGrade) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallGrade.ProtoReflect.Descriptor instead.
 func (*CallGrade) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{17}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *CallGrade) GetPrediction() string {
@@ -1749,7 +1994,7 @@ type CallVerdict struct {
 
 func (x *CallVerdict) Reset() {
 	*x = CallVerdict{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[18]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1761,7 +2006,7 @@ func (x *CallVerdict) String() string {
 func (*CallVerdict) ProtoMessage() {}
 
 func (x *CallVerdict) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[18]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1774,7 +2019,7 @@ func (x *CallVerdict) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallVerdict.ProtoReflect.Descriptor instead.
 func (*CallVerdict) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{18}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *CallVerdict) GetCorrect() bool {
@@ -1842,7 +2087,13 @@ const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"\x03Job\x125\n" +
 	"\arollout\x18\x01 \x01(\v2\x1b.toolsandbox.bus.v1.RolloutR\arollout\x12\x1a\n" +
 	"\bparallel\x18\x02 \x01(\x05R\bparallel\x12\x14\n" +
-	"\x05round\x18\x03 \x01(\x05R\x05round\"\xf6\x03\n" +
+	"\x05round\x18\x03 \x01(\x05R\x05round\"\x80\x01\n" +
+	"\x04Load\x12\x18\n" +
+	"\arunning\x18\x01 \x01(\x05R\arunning\x12\x14\n" +
+	"\x05ahead\x18\x02 \x01(\x05R\x05ahead\x12\x18\n" +
+	"\ascoring\x18\x03 \x01(\x05R\ascoring\x12\x14\n" +
+	"\x05asked\x18\x04 \x01(\x05R\x05asked\x12\x18\n" +
+	"\alimited\x18\x05 \x01(\x05R\alimited\"\xf6\x03\n" +
 	"\aRollout\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x19\n" +
 	"\bsweep_id\x18\x02 \x01(\tR\asweepId\x12\x1a\n" +
@@ -1945,12 +2196,13 @@ const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"user_flags\x18\r \x03(\v2\x1c.toolsandbox.bus.v1.UserFlagR\tuserFlags\x12<\n" +
 	"\n" +
 	"call_grade\x18\x0e \x01(\v2\x1d.toolsandbox.bus.v1.CallGradeR\tcallGrade\x121\n" +
-	"\x06causes\x18\x0f \x03(\v2\x19.toolsandbox.bus.v1.CauseR\x06causes\"_\n" +
-	"\x05Cause\x12\x12\n" +
-	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x14\n" +
+	"\x06causes\x18\x0f \x03(\v2\x19.toolsandbox.bus.v1.CauseR\x06causes\"\xae\x01\n" +
+	"\x05Cause\x121\n" +
+	"\x04kind\x18\x01 \x01(\x0e2\x1d.toolsandbox.bus.v1.CauseKindR\x04kind\x12\x14\n" +
 	"\x05count\x18\x02 \x01(\x05R\x05count\x12\x14\n" +
 	"\x05index\x18\x03 \x01(\x05R\x05index\x12\x16\n" +
-	"\x06detail\x18\x04 \x01(\tR\x06detail\"\xc0\x01\n" +
+	"\x06detail\x18\x04 \x01(\tR\x06detail\x12.\n" +
+	"\x04role\x18\x05 \x01(\x0e2\x1a.toolsandbox.world.v1.RoleR\x04role\"\xc0\x01\n" +
 	"\tCallGrade\x12\x1e\n" +
 	"\n" +
 	"prediction\x18\x01 \x01(\tR\n" +
@@ -1971,7 +2223,36 @@ const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"\x14END_REASON_CANCELLED\x10\x03\x12\x1c\n" +
 	"\x18END_REASON_MODEL_FAILURE\x10\x04\x12\x1d\n" +
 	"\x19END_REASON_INFRASTRUCTURE\x10\x05\x12\x1c\n" +
-	"\x18END_REASON_REPEATED_TURN\x10\x06B\xd3\x01\n" +
+	"\x18END_REASON_REPEATED_TURN\x10\x06*\x9c\x06\n" +
+	"\tCauseKind\x12\x1a\n" +
+	"\x16CAUSE_KIND_UNSPECIFIED\x10\x00\x12\x1d\n" +
+	"\x19CAUSE_KIND_NO_TOOL_CALLED\x10\x01\x12\x1b\n" +
+	"\x17CAUSE_KIND_CALL_AS_TEXT\x10\x02\x12\x1b\n" +
+	"\x17CAUSE_KIND_EMPTY_ANSWER\x10\x03\x12\x16\n" +
+	"\x12CAUSE_KIND_CUT_OFF\x10\x04\x12 \n" +
+	"\x1cCAUSE_KIND_ARGUMENTS_NO_JSON\x10\x05\x12\x1b\n" +
+	"\x17CAUSE_KIND_UNKNOWN_TOOL\x10\x06\x12\x1e\n" +
+	"\x1aCAUSE_KIND_WRONG_ARGUMENTS\x10\a\x12\x19\n" +
+	"\x15CAUSE_KIND_TOOL_ERROR\x10\b\x12\x1c\n" +
+	"\x18CAUSE_KIND_REPEATED_TURN\x10\t\x12\x1c\n" +
+	"\x18CAUSE_KIND_MESSAGE_LIMIT\x10\n" +
+	"\x12\x1f\n" +
+	"\x1bCAUSE_KIND_CONTEXT_OVERFLOW\x10\v\x12\x1c\n" +
+	"\x18CAUSE_KIND_MODEL_FAILURE\x10\f\x12\x18\n" +
+	"\x14CAUSE_KIND_MINEFIELD\x10\r\x12\x16\n" +
+	"\x12CAUSE_KIND_REFUSED\x10\x0e\x12\x13\n" +
+	"\x0fCAUSE_KIND_LEAK\x10\x0f\x12\x18\n" +
+	"\x14CAUSE_KIND_ASSISTANT\x10\x10\x12\x18\n" +
+	"\x14CAUSE_KIND_EARLY_END\x10\x11\x12\x17\n" +
+	"\x13CAUSE_KIND_INVENTED\x10\x12\x12\x16\n" +
+	"\x12CAUSE_KIND_UNASKED\x10\x13\x12\x16\n" +
+	"\x12CAUSE_KIND_REPEATS\x10\x14\x12\x19\n" +
+	"\x15CAUSE_KIND_NEVER_ENDS\x10\x15\x12#\n" +
+	"\x1fCAUSE_KIND_WRONG_PARALLEL_CALLS\x10\x16\x12\x1d\n" +
+	"\x19CAUSE_KIND_PREMATURE_CALL\x10\x17\x12\x1f\n" +
+	"\x1bCAUSE_KIND_GUESSED_ARGUMENT\x10\x18\x12\"\n" +
+	"\x1eCAUSE_KIND_INFORMATION_MISSING\x10\x19\x12%\n" +
+	"!CAUSE_KIND_WRONG_CANONICALIZATION\x10\x1aB\xd3\x01\n" +
 	"\x16com.toolsandbox.bus.v1B\bBusProtoP\x01ZEgithub.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1;busv1\xa2\x02\x03TBX\xaa\x02\x12Toolsandbox.Bus.V1\xca\x02\x12Toolsandbox\\Bus\\V1\xe2\x02\x1eToolsandbox\\Bus\\V1\\GPBMetadata\xea\x02\x14Toolsandbox::Bus::V1b\x06proto3"
 
 var (
@@ -1986,89 +2267,93 @@ func file_toolsandbox_bus_v1_bus_proto_rawDescGZIP() []byte {
 	return file_toolsandbox_bus_v1_bus_proto_rawDescData
 }
 
-var file_toolsandbox_bus_v1_bus_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_toolsandbox_bus_v1_bus_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
+var file_toolsandbox_bus_v1_bus_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
+var file_toolsandbox_bus_v1_bus_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
 var file_toolsandbox_bus_v1_bus_proto_goTypes = []any{
 	(EndReason)(0),                // 0: toolsandbox.bus.v1.EndReason
-	(*Sweep)(nil),                 // 1: toolsandbox.bus.v1.Sweep
-	(*SweepControl)(nil),          // 2: toolsandbox.bus.v1.SweepControl
-	(*SweepRound)(nil),            // 3: toolsandbox.bus.v1.SweepRound
-	(*SweepScenario)(nil),         // 4: toolsandbox.bus.v1.SweepScenario
-	(*Job)(nil),                   // 5: toolsandbox.bus.v1.Job
-	(*Rollout)(nil),               // 6: toolsandbox.bus.v1.Rollout
-	(*LogEntry)(nil),              // 7: toolsandbox.bus.v1.LogEntry
-	(*Start)(nil),                 // 8: toolsandbox.bus.v1.Start
-	(*Claim)(nil),                 // 9: toolsandbox.bus.v1.Claim
-	(*Turn)(nil),                  // 10: toolsandbox.bus.v1.Turn
-	(*TurnUsage)(nil),             // 11: toolsandbox.bus.v1.TurnUsage
-	(*End)(nil),                   // 12: toolsandbox.bus.v1.End
-	(*Snapshot)(nil),              // 13: toolsandbox.bus.v1.Snapshot
-	(*Match)(nil),                 // 14: toolsandbox.bus.v1.Match
-	(*UserFlag)(nil),              // 15: toolsandbox.bus.v1.UserFlag
-	(*Result)(nil),                // 16: toolsandbox.bus.v1.Result
-	(*Cause)(nil),                 // 17: toolsandbox.bus.v1.Cause
-	(*CallGrade)(nil),             // 18: toolsandbox.bus.v1.CallGrade
-	(*CallVerdict)(nil),           // 19: toolsandbox.bus.v1.CallVerdict
-	(*v1.Player)(nil),             // 20: toolsandbox.agentgw.v1.Player
-	(v11.HostedServices)(0),       // 21: toolsandbox.toolhost.v1.HostedServices
-	(*v1.SpendLimit)(nil),         // 22: toolsandbox.agentgw.v1.SpendLimit
-	(*v12.Message)(nil),           // 23: toolsandbox.world.v1.Message
-	(*v12.TableVersion)(nil),      // 24: toolsandbox.world.v1.TableVersion
-	(*v13.Clock)(nil),             // 25: toolsandbox.setup.v1.Clock
-	(*timestamppb.Timestamp)(nil), // 26: google.protobuf.Timestamp
-	(*v1.Usage)(nil),              // 27: toolsandbox.agentgw.v1.Usage
-	(*v11.ServiceAnswer)(nil),     // 28: toolsandbox.toolhost.v1.ServiceAnswer
-	(*v1.Remark)(nil),             // 29: toolsandbox.agentgw.v1.Remark
-	(v12.Role)(0),                 // 30: toolsandbox.world.v1.Role
-	(v1.FailureClass)(0),          // 31: toolsandbox.agentgw.v1.FailureClass
-	(*v12.Table)(nil),             // 32: toolsandbox.world.v1.Table
+	(CauseKind)(0),                // 1: toolsandbox.bus.v1.CauseKind
+	(*Sweep)(nil),                 // 2: toolsandbox.bus.v1.Sweep
+	(*SweepControl)(nil),          // 3: toolsandbox.bus.v1.SweepControl
+	(*SweepRound)(nil),            // 4: toolsandbox.bus.v1.SweepRound
+	(*SweepScenario)(nil),         // 5: toolsandbox.bus.v1.SweepScenario
+	(*Job)(nil),                   // 6: toolsandbox.bus.v1.Job
+	(*Load)(nil),                  // 7: toolsandbox.bus.v1.Load
+	(*Rollout)(nil),               // 8: toolsandbox.bus.v1.Rollout
+	(*LogEntry)(nil),              // 9: toolsandbox.bus.v1.LogEntry
+	(*Start)(nil),                 // 10: toolsandbox.bus.v1.Start
+	(*Claim)(nil),                 // 11: toolsandbox.bus.v1.Claim
+	(*Turn)(nil),                  // 12: toolsandbox.bus.v1.Turn
+	(*TurnUsage)(nil),             // 13: toolsandbox.bus.v1.TurnUsage
+	(*End)(nil),                   // 14: toolsandbox.bus.v1.End
+	(*Snapshot)(nil),              // 15: toolsandbox.bus.v1.Snapshot
+	(*Match)(nil),                 // 16: toolsandbox.bus.v1.Match
+	(*UserFlag)(nil),              // 17: toolsandbox.bus.v1.UserFlag
+	(*Result)(nil),                // 18: toolsandbox.bus.v1.Result
+	(*Cause)(nil),                 // 19: toolsandbox.bus.v1.Cause
+	(*CallGrade)(nil),             // 20: toolsandbox.bus.v1.CallGrade
+	(*CallVerdict)(nil),           // 21: toolsandbox.bus.v1.CallVerdict
+	(*v1.Player)(nil),             // 22: toolsandbox.agentgw.v1.Player
+	(v11.HostedServices)(0),       // 23: toolsandbox.toolhost.v1.HostedServices
+	(*v1.SpendLimit)(nil),         // 24: toolsandbox.agentgw.v1.SpendLimit
+	(*v12.Message)(nil),           // 25: toolsandbox.world.v1.Message
+	(*v12.TableVersion)(nil),      // 26: toolsandbox.world.v1.TableVersion
+	(*v13.Clock)(nil),             // 27: toolsandbox.setup.v1.Clock
+	(*timestamppb.Timestamp)(nil), // 28: google.protobuf.Timestamp
+	(*v1.Usage)(nil),              // 29: toolsandbox.agentgw.v1.Usage
+	(*v11.ServiceAnswer)(nil),     // 30: toolsandbox.toolhost.v1.ServiceAnswer
+	(*v1.Remark)(nil),             // 31: toolsandbox.agentgw.v1.Remark
+	(v12.Role)(0),                 // 32: toolsandbox.world.v1.Role
+	(v1.FailureClass)(0),          // 33: toolsandbox.agentgw.v1.FailureClass
+	(*v12.Table)(nil),             // 34: toolsandbox.world.v1.Table
 }
 var file_toolsandbox_bus_v1_bus_proto_depIdxs = []int32{
-	4,  // 0: toolsandbox.bus.v1.Sweep.scenarios:type_name -> toolsandbox.bus.v1.SweepScenario
-	20, // 1: toolsandbox.bus.v1.Sweep.agents:type_name -> toolsandbox.agentgw.v1.Player
-	20, // 2: toolsandbox.bus.v1.Sweep.users:type_name -> toolsandbox.agentgw.v1.Player
-	21, // 3: toolsandbox.bus.v1.Sweep.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
-	22, // 4: toolsandbox.bus.v1.SweepControl.spend_limit:type_name -> toolsandbox.agentgw.v1.SpendLimit
-	3,  // 5: toolsandbox.bus.v1.SweepControl.rounds:type_name -> toolsandbox.bus.v1.SweepRound
-	6,  // 6: toolsandbox.bus.v1.Job.rollout:type_name -> toolsandbox.bus.v1.Rollout
-	20, // 7: toolsandbox.bus.v1.Rollout.agent:type_name -> toolsandbox.agentgw.v1.Player
-	20, // 8: toolsandbox.bus.v1.Rollout.user:type_name -> toolsandbox.agentgw.v1.Player
-	21, // 9: toolsandbox.bus.v1.Rollout.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
-	8,  // 10: toolsandbox.bus.v1.LogEntry.start:type_name -> toolsandbox.bus.v1.Start
-	9,  // 11: toolsandbox.bus.v1.LogEntry.claim:type_name -> toolsandbox.bus.v1.Claim
-	10, // 12: toolsandbox.bus.v1.LogEntry.turns:type_name -> toolsandbox.bus.v1.Turn
-	12, // 13: toolsandbox.bus.v1.LogEntry.end:type_name -> toolsandbox.bus.v1.End
-	6,  // 14: toolsandbox.bus.v1.Start.rollout:type_name -> toolsandbox.bus.v1.Rollout
-	23, // 15: toolsandbox.bus.v1.Start.messages:type_name -> toolsandbox.world.v1.Message
-	24, // 16: toolsandbox.bus.v1.Start.versions:type_name -> toolsandbox.world.v1.TableVersion
-	25, // 17: toolsandbox.bus.v1.Start.clock:type_name -> toolsandbox.setup.v1.Clock
-	24, // 18: toolsandbox.bus.v1.Claim.versions:type_name -> toolsandbox.world.v1.TableVersion
-	26, // 19: toolsandbox.bus.v1.Claim.started:type_name -> google.protobuf.Timestamp
-	23, // 20: toolsandbox.bus.v1.Turn.messages:type_name -> toolsandbox.world.v1.Message
-	24, // 21: toolsandbox.bus.v1.Turn.versions:type_name -> toolsandbox.world.v1.TableVersion
-	27, // 22: toolsandbox.bus.v1.Turn.usage:type_name -> toolsandbox.agentgw.v1.Usage
-	28, // 23: toolsandbox.bus.v1.Turn.service_answers:type_name -> toolsandbox.toolhost.v1.ServiceAnswer
-	29, // 24: toolsandbox.bus.v1.Turn.remarks:type_name -> toolsandbox.agentgw.v1.Remark
-	30, // 25: toolsandbox.bus.v1.TurnUsage.role:type_name -> toolsandbox.world.v1.Role
-	27, // 26: toolsandbox.bus.v1.TurnUsage.usage:type_name -> toolsandbox.agentgw.v1.Usage
+	5,  // 0: toolsandbox.bus.v1.Sweep.scenarios:type_name -> toolsandbox.bus.v1.SweepScenario
+	22, // 1: toolsandbox.bus.v1.Sweep.agents:type_name -> toolsandbox.agentgw.v1.Player
+	22, // 2: toolsandbox.bus.v1.Sweep.users:type_name -> toolsandbox.agentgw.v1.Player
+	23, // 3: toolsandbox.bus.v1.Sweep.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
+	24, // 4: toolsandbox.bus.v1.SweepControl.spend_limit:type_name -> toolsandbox.agentgw.v1.SpendLimit
+	4,  // 5: toolsandbox.bus.v1.SweepControl.rounds:type_name -> toolsandbox.bus.v1.SweepRound
+	8,  // 6: toolsandbox.bus.v1.Job.rollout:type_name -> toolsandbox.bus.v1.Rollout
+	22, // 7: toolsandbox.bus.v1.Rollout.agent:type_name -> toolsandbox.agentgw.v1.Player
+	22, // 8: toolsandbox.bus.v1.Rollout.user:type_name -> toolsandbox.agentgw.v1.Player
+	23, // 9: toolsandbox.bus.v1.Rollout.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
+	10, // 10: toolsandbox.bus.v1.LogEntry.start:type_name -> toolsandbox.bus.v1.Start
+	11, // 11: toolsandbox.bus.v1.LogEntry.claim:type_name -> toolsandbox.bus.v1.Claim
+	12, // 12: toolsandbox.bus.v1.LogEntry.turns:type_name -> toolsandbox.bus.v1.Turn
+	14, // 13: toolsandbox.bus.v1.LogEntry.end:type_name -> toolsandbox.bus.v1.End
+	8,  // 14: toolsandbox.bus.v1.Start.rollout:type_name -> toolsandbox.bus.v1.Rollout
+	25, // 15: toolsandbox.bus.v1.Start.messages:type_name -> toolsandbox.world.v1.Message
+	26, // 16: toolsandbox.bus.v1.Start.versions:type_name -> toolsandbox.world.v1.TableVersion
+	27, // 17: toolsandbox.bus.v1.Start.clock:type_name -> toolsandbox.setup.v1.Clock
+	26, // 18: toolsandbox.bus.v1.Claim.versions:type_name -> toolsandbox.world.v1.TableVersion
+	28, // 19: toolsandbox.bus.v1.Claim.started:type_name -> google.protobuf.Timestamp
+	25, // 20: toolsandbox.bus.v1.Turn.messages:type_name -> toolsandbox.world.v1.Message
+	26, // 21: toolsandbox.bus.v1.Turn.versions:type_name -> toolsandbox.world.v1.TableVersion
+	29, // 22: toolsandbox.bus.v1.Turn.usage:type_name -> toolsandbox.agentgw.v1.Usage
+	30, // 23: toolsandbox.bus.v1.Turn.service_answers:type_name -> toolsandbox.toolhost.v1.ServiceAnswer
+	31, // 24: toolsandbox.bus.v1.Turn.remarks:type_name -> toolsandbox.agentgw.v1.Remark
+	32, // 25: toolsandbox.bus.v1.TurnUsage.role:type_name -> toolsandbox.world.v1.Role
+	29, // 26: toolsandbox.bus.v1.TurnUsage.usage:type_name -> toolsandbox.agentgw.v1.Usage
 	0,  // 27: toolsandbox.bus.v1.End.reason:type_name -> toolsandbox.bus.v1.EndReason
-	11, // 28: toolsandbox.bus.v1.End.usage:type_name -> toolsandbox.bus.v1.TurnUsage
-	31, // 29: toolsandbox.bus.v1.End.failure_class:type_name -> toolsandbox.agentgw.v1.FailureClass
-	32, // 30: toolsandbox.bus.v1.Snapshot.tables:type_name -> toolsandbox.world.v1.Table
-	6,  // 31: toolsandbox.bus.v1.Result.rollout:type_name -> toolsandbox.bus.v1.Rollout
-	12, // 32: toolsandbox.bus.v1.Result.end:type_name -> toolsandbox.bus.v1.End
-	14, // 33: toolsandbox.bus.v1.Result.milestones:type_name -> toolsandbox.bus.v1.Match
-	14, // 34: toolsandbox.bus.v1.Result.minefields:type_name -> toolsandbox.bus.v1.Match
-	15, // 35: toolsandbox.bus.v1.Result.user_flags:type_name -> toolsandbox.bus.v1.UserFlag
-	18, // 36: toolsandbox.bus.v1.Result.call_grade:type_name -> toolsandbox.bus.v1.CallGrade
-	17, // 37: toolsandbox.bus.v1.Result.causes:type_name -> toolsandbox.bus.v1.Cause
-	19, // 38: toolsandbox.bus.v1.CallGrade.euroeval:type_name -> toolsandbox.bus.v1.CallVerdict
-	19, // 39: toolsandbox.bus.v1.CallGrade.bfcl_strict:type_name -> toolsandbox.bus.v1.CallVerdict
-	40, // [40:40] is the sub-list for method output_type
-	40, // [40:40] is the sub-list for method input_type
-	40, // [40:40] is the sub-list for extension type_name
-	40, // [40:40] is the sub-list for extension extendee
-	0,  // [0:40] is the sub-list for field type_name
+	13, // 28: toolsandbox.bus.v1.End.usage:type_name -> toolsandbox.bus.v1.TurnUsage
+	33, // 29: toolsandbox.bus.v1.End.failure_class:type_name -> toolsandbox.agentgw.v1.FailureClass
+	34, // 30: toolsandbox.bus.v1.Snapshot.tables:type_name -> toolsandbox.world.v1.Table
+	8,  // 31: toolsandbox.bus.v1.Result.rollout:type_name -> toolsandbox.bus.v1.Rollout
+	14, // 32: toolsandbox.bus.v1.Result.end:type_name -> toolsandbox.bus.v1.End
+	16, // 33: toolsandbox.bus.v1.Result.milestones:type_name -> toolsandbox.bus.v1.Match
+	16, // 34: toolsandbox.bus.v1.Result.minefields:type_name -> toolsandbox.bus.v1.Match
+	17, // 35: toolsandbox.bus.v1.Result.user_flags:type_name -> toolsandbox.bus.v1.UserFlag
+	20, // 36: toolsandbox.bus.v1.Result.call_grade:type_name -> toolsandbox.bus.v1.CallGrade
+	19, // 37: toolsandbox.bus.v1.Result.causes:type_name -> toolsandbox.bus.v1.Cause
+	1,  // 38: toolsandbox.bus.v1.Cause.kind:type_name -> toolsandbox.bus.v1.CauseKind
+	32, // 39: toolsandbox.bus.v1.Cause.role:type_name -> toolsandbox.world.v1.Role
+	21, // 40: toolsandbox.bus.v1.CallGrade.euroeval:type_name -> toolsandbox.bus.v1.CallVerdict
+	21, // 41: toolsandbox.bus.v1.CallGrade.bfcl_strict:type_name -> toolsandbox.bus.v1.CallVerdict
+	42, // [42:42] is the sub-list for method output_type
+	42, // [42:42] is the sub-list for method input_type
+	42, // [42:42] is the sub-list for extension type_name
+	42, // [42:42] is the sub-list for extension extendee
+	0,  // [0:42] is the sub-list for field type_name
 }
 
 func init() { file_toolsandbox_bus_v1_bus_proto_init() }
@@ -2077,15 +2362,15 @@ func file_toolsandbox_bus_v1_bus_proto_init() {
 		return
 	}
 	file_toolsandbox_bus_v1_bus_proto_msgTypes[1].OneofWrappers = []any{}
-	file_toolsandbox_bus_v1_bus_proto_msgTypes[7].OneofWrappers = []any{}
-	file_toolsandbox_bus_v1_bus_proto_msgTypes[9].OneofWrappers = []any{}
+	file_toolsandbox_bus_v1_bus_proto_msgTypes[8].OneofWrappers = []any{}
+	file_toolsandbox_bus_v1_bus_proto_msgTypes[10].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_toolsandbox_bus_v1_bus_proto_rawDesc), len(file_toolsandbox_bus_v1_bus_proto_rawDesc)),
-			NumEnums:      1,
-			NumMessages:   19,
+			NumEnums:      2,
+			NumMessages:   20,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

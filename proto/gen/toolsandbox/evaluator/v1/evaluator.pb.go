@@ -284,12 +284,20 @@ type ScoreTrajectoryRequest struct {
 	Messages []*v12.Message `protobuf:"bytes,2,rep,name=messages,proto3" json:"messages,omitempty"`
 	// All table versions.
 	Tables []*v12.Table `protobuf:"bytes,3,rep,name=tables,proto3" json:"tables,omitempty"`
-	// Index of the first message after the starting ones. The simulated user's messages are checked
-	// from there on. Unset checks nothing, e.g. for a scripted user.
-	CheckUserFrom *int32 `protobuf:"varint,4,opt,name=check_user_from,json=checkUserFrom,proto3,oneof" json:"check_user_from,omitempty"`
+	// Number of the starting messages. Causes are found in the others.
+	Starting int32 `protobuf:"varint,4,opt,name=starting,proto3" json:"starting,omitempty"`
 	// With function_calling: a text of the agent contains no call unless it is JSON with tool_calls.
 	// This holds for plug-ins, which get the functions as tools.
-	TextIsNoCall  bool `protobuf:"varint,5,opt,name=text_is_no_call,json=textIsNoCall,proto3" json:"text_is_no_call,omitempty"`
+	TextIsNoCall bool `protobuf:"varint,5,opt,name=text_is_no_call,json=textIsNoCall,proto3" json:"text_is_no_call,omitempty"`
+	// Whether to check the simulated user's messages. They are not checked for a scripted user.
+	CheckUser bool `protobuf:"varint,6,opt,name=check_user,json=checkUser,proto3" json:"check_user,omitempty"`
+	// The causes that the run recorded. Those that only the models' answers and the end of the rollout
+	// show stay; the others are found again.
+	Causes []*v11.Cause `protobuf:"bytes,7,rep,name=causes,proto3" json:"causes,omitempty"`
+	// The scenario's categories.
+	Categories []string `protobuf:"bytes,8,rep,name=categories,proto3" json:"categories,omitempty"`
+	// IANA name of the session's time zone. Without it, no classes of an error analysis are found.
+	TimeZone      string `protobuf:"bytes,9,opt,name=time_zone,json=timeZone,proto3" json:"time_zone,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -345,9 +353,9 @@ func (x *ScoreTrajectoryRequest) GetTables() []*v12.Table {
 	return nil
 }
 
-func (x *ScoreTrajectoryRequest) GetCheckUserFrom() int32 {
-	if x != nil && x.CheckUserFrom != nil {
-		return *x.CheckUserFrom
+func (x *ScoreTrajectoryRequest) GetStarting() int32 {
+	if x != nil {
+		return x.Starting
 	}
 	return 0
 }
@@ -357,6 +365,34 @@ func (x *ScoreTrajectoryRequest) GetTextIsNoCall() bool {
 		return x.TextIsNoCall
 	}
 	return false
+}
+
+func (x *ScoreTrajectoryRequest) GetCheckUser() bool {
+	if x != nil {
+		return x.CheckUser
+	}
+	return false
+}
+
+func (x *ScoreTrajectoryRequest) GetCauses() []*v11.Cause {
+	if x != nil {
+		return x.Causes
+	}
+	return nil
+}
+
+func (x *ScoreTrajectoryRequest) GetCategories() []string {
+	if x != nil {
+		return x.Categories
+	}
+	return nil
+}
+
+func (x *ScoreTrajectoryRequest) GetTimeZone() string {
+	if x != nil {
+		return x.TimeZone
+	}
+	return ""
 }
 
 // ScoreTrajectoryResponse holds the score.
@@ -1475,16 +1511,22 @@ const file_toolsandbox_evaluator_v1_evaluator_proto_rawDesc = "" +
 	"rollout_id\x18\x01 \x01(\tB.\xbaH+r)\x18\xc8\x012$^[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*$R\trolloutId\"^\n" +
 	"\x12WatchScoreResponse\x122\n" +
 	"\x06result\x18\x01 \x01(\v2\x1a.toolsandbox.bus.v1.ResultR\x06result\x12\x14\n" +
-	"\x05final\x18\x02 \x01(\bR\x05final\"\xd2\x02\n" +
+	"\x05final\x18\x02 \x01(\bR\x05final\"\xbc\x03\n" +
 	"\x16ScoreTrajectoryRequest\x12M\n" +
 	"\n" +
 	"evaluation\x18\x01 \x01(\v2%.toolsandbox.evaluation.v1.EvaluationB\x06\xbaH\x03\xc8\x01\x01R\n" +
 	"evaluation\x12C\n" +
 	"\bmessages\x18\x02 \x03(\v2\x1d.toolsandbox.world.v1.MessageB\b\xbaH\x05\x92\x01\x02\b\x01R\bmessages\x123\n" +
-	"\x06tables\x18\x03 \x03(\v2\x1b.toolsandbox.world.v1.TableR\x06tables\x124\n" +
-	"\x0fcheck_user_from\x18\x04 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00H\x00R\rcheckUserFrom\x88\x01\x01\x12%\n" +
-	"\x0ftext_is_no_call\x18\x05 \x01(\bR\ftextIsNoCallB\x12\n" +
-	"\x10_check_user_from\"M\n" +
+	"\x06tables\x18\x03 \x03(\v2\x1b.toolsandbox.world.v1.TableR\x06tables\x12#\n" +
+	"\bstarting\x18\x04 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\bstarting\x12%\n" +
+	"\x0ftext_is_no_call\x18\x05 \x01(\bR\ftextIsNoCall\x12\x1d\n" +
+	"\n" +
+	"check_user\x18\x06 \x01(\bR\tcheckUser\x121\n" +
+	"\x06causes\x18\a \x03(\v2\x19.toolsandbox.bus.v1.CauseR\x06causes\x12\x1e\n" +
+	"\n" +
+	"categories\x18\b \x03(\tR\n" +
+	"categories\x12\x1b\n" +
+	"\ttime_zone\x18\t \x01(\tR\btimeZone\"M\n" +
 	"\x17ScoreTrajectoryResponse\x122\n" +
 	"\x06result\x18\x01 \x01(\v2\x1a.toolsandbox.bus.v1.ResultR\x06result\"\x8a\x02\n" +
 	"\x18ExplainTrajectoryRequest\x12M\n" +
@@ -1638,10 +1680,11 @@ var file_toolsandbox_evaluator_v1_evaluator_proto_goTypes = []any{
 	(*v11.Result)(nil),                // 21: toolsandbox.bus.v1.Result
 	(*v12.Message)(nil),               // 22: toolsandbox.world.v1.Message
 	(*v12.Table)(nil),                 // 23: toolsandbox.world.v1.Table
-	(v1.SnapshotMeasure)(0),           // 24: toolsandbox.evaluation.v1.SnapshotMeasure
-	(*v12.Row)(nil),                   // 25: toolsandbox.world.v1.Row
-	(v1.ColumnMeasure)(0),             // 26: toolsandbox.evaluation.v1.ColumnMeasure
-	(*v12.Value)(nil),                 // 27: toolsandbox.world.v1.Value
+	(*v11.Cause)(nil),                 // 24: toolsandbox.bus.v1.Cause
+	(v1.SnapshotMeasure)(0),           // 25: toolsandbox.evaluation.v1.SnapshotMeasure
+	(*v12.Row)(nil),                   // 26: toolsandbox.world.v1.Row
+	(v1.ColumnMeasure)(0),             // 27: toolsandbox.evaluation.v1.ColumnMeasure
+	(*v12.Value)(nil),                 // 28: toolsandbox.world.v1.Value
 }
 var file_toolsandbox_evaluator_v1_evaluator_proto_depIdxs = []int32{
 	20, // 0: toolsandbox.evaluator.v1.NamedEvaluation.evaluation:type_name -> toolsandbox.evaluation.v1.Evaluation
@@ -1650,45 +1693,46 @@ var file_toolsandbox_evaluator_v1_evaluator_proto_depIdxs = []int32{
 	20, // 3: toolsandbox.evaluator.v1.ScoreTrajectoryRequest.evaluation:type_name -> toolsandbox.evaluation.v1.Evaluation
 	22, // 4: toolsandbox.evaluator.v1.ScoreTrajectoryRequest.messages:type_name -> toolsandbox.world.v1.Message
 	23, // 5: toolsandbox.evaluator.v1.ScoreTrajectoryRequest.tables:type_name -> toolsandbox.world.v1.Table
-	21, // 6: toolsandbox.evaluator.v1.ScoreTrajectoryResponse.result:type_name -> toolsandbox.bus.v1.Result
-	20, // 7: toolsandbox.evaluator.v1.ExplainTrajectoryRequest.evaluation:type_name -> toolsandbox.evaluation.v1.Evaluation
-	22, // 8: toolsandbox.evaluator.v1.ExplainTrajectoryRequest.messages:type_name -> toolsandbox.world.v1.Message
-	23, // 9: toolsandbox.evaluator.v1.ExplainTrajectoryRequest.tables:type_name -> toolsandbox.world.v1.Table
-	21, // 10: toolsandbox.evaluator.v1.ExplainTrajectoryResponse.result:type_name -> toolsandbox.bus.v1.Result
-	9,  // 11: toolsandbox.evaluator.v1.ExplainTrajectoryResponse.milestones:type_name -> toolsandbox.evaluator.v1.NodeExplanation
-	9,  // 12: toolsandbox.evaluator.v1.ExplainTrajectoryResponse.minefields:type_name -> toolsandbox.evaluator.v1.NodeExplanation
-	10, // 13: toolsandbox.evaluator.v1.NodeExplanation.match:type_name -> toolsandbox.evaluator.v1.NodeEvaluation
-	10, // 14: toolsandbox.evaluator.v1.NodeExplanation.best:type_name -> toolsandbox.evaluator.v1.NodeEvaluation
-	11, // 15: toolsandbox.evaluator.v1.NodeEvaluation.constraints:type_name -> toolsandbox.evaluator.v1.ConstraintExplanation
-	11, // 16: toolsandbox.evaluator.v1.NodeEvaluation.guardrails:type_name -> toolsandbox.evaluator.v1.ConstraintExplanation
-	24, // 17: toolsandbox.evaluator.v1.ConstraintExplanation.measure:type_name -> toolsandbox.evaluation.v1.SnapshotMeasure
-	12, // 18: toolsandbox.evaluator.v1.ConstraintExplanation.rows:type_name -> toolsandbox.evaluator.v1.RowExplanation
-	18, // 19: toolsandbox.evaluator.v1.ConstraintExplanation.changes:type_name -> toolsandbox.evaluator.v1.RowChange
-	19, // 20: toolsandbox.evaluator.v1.ConstraintExplanation.extracted:type_name -> toolsandbox.evaluator.v1.ExtractedValue
-	25, // 21: toolsandbox.evaluator.v1.RowExplanation.found:type_name -> toolsandbox.world.v1.Row
-	13, // 22: toolsandbox.evaluator.v1.RowExplanation.cells:type_name -> toolsandbox.evaluator.v1.CellExplanation
-	26, // 23: toolsandbox.evaluator.v1.CellExplanation.measure:type_name -> toolsandbox.evaluation.v1.ColumnMeasure
-	27, // 24: toolsandbox.evaluator.v1.CellExplanation.wanted:type_name -> toolsandbox.world.v1.Value
-	27, // 25: toolsandbox.evaluator.v1.CellExplanation.found:type_name -> toolsandbox.world.v1.Value
-	14, // 26: toolsandbox.evaluator.v1.CellExplanation.text:type_name -> toolsandbox.evaluator.v1.TextComparison
-	16, // 27: toolsandbox.evaluator.v1.CellExplanation.trace:type_name -> toolsandbox.evaluator.v1.TraceComparison
-	15, // 28: toolsandbox.evaluator.v1.TextComparison.common:type_name -> toolsandbox.evaluator.v1.CommonWord
-	17, // 29: toolsandbox.evaluator.v1.TraceComparison.arguments:type_name -> toolsandbox.evaluator.v1.ArgumentComparison
-	25, // 30: toolsandbox.evaluator.v1.RowChange.before:type_name -> toolsandbox.world.v1.Row
-	25, // 31: toolsandbox.evaluator.v1.RowChange.after:type_name -> toolsandbox.world.v1.Row
-	1,  // 32: toolsandbox.evaluator.v1.EvaluatorService.PutEvaluations:input_type -> toolsandbox.evaluator.v1.PutEvaluationsRequest
-	3,  // 33: toolsandbox.evaluator.v1.EvaluatorService.WatchScore:input_type -> toolsandbox.evaluator.v1.WatchScoreRequest
-	5,  // 34: toolsandbox.evaluator.v1.EvaluatorService.ScoreTrajectory:input_type -> toolsandbox.evaluator.v1.ScoreTrajectoryRequest
-	7,  // 35: toolsandbox.evaluator.v1.EvaluatorService.ExplainTrajectory:input_type -> toolsandbox.evaluator.v1.ExplainTrajectoryRequest
-	2,  // 36: toolsandbox.evaluator.v1.EvaluatorService.PutEvaluations:output_type -> toolsandbox.evaluator.v1.PutEvaluationsResponse
-	4,  // 37: toolsandbox.evaluator.v1.EvaluatorService.WatchScore:output_type -> toolsandbox.evaluator.v1.WatchScoreResponse
-	6,  // 38: toolsandbox.evaluator.v1.EvaluatorService.ScoreTrajectory:output_type -> toolsandbox.evaluator.v1.ScoreTrajectoryResponse
-	8,  // 39: toolsandbox.evaluator.v1.EvaluatorService.ExplainTrajectory:output_type -> toolsandbox.evaluator.v1.ExplainTrajectoryResponse
-	36, // [36:40] is the sub-list for method output_type
-	32, // [32:36] is the sub-list for method input_type
-	32, // [32:32] is the sub-list for extension type_name
-	32, // [32:32] is the sub-list for extension extendee
-	0,  // [0:32] is the sub-list for field type_name
+	24, // 6: toolsandbox.evaluator.v1.ScoreTrajectoryRequest.causes:type_name -> toolsandbox.bus.v1.Cause
+	21, // 7: toolsandbox.evaluator.v1.ScoreTrajectoryResponse.result:type_name -> toolsandbox.bus.v1.Result
+	20, // 8: toolsandbox.evaluator.v1.ExplainTrajectoryRequest.evaluation:type_name -> toolsandbox.evaluation.v1.Evaluation
+	22, // 9: toolsandbox.evaluator.v1.ExplainTrajectoryRequest.messages:type_name -> toolsandbox.world.v1.Message
+	23, // 10: toolsandbox.evaluator.v1.ExplainTrajectoryRequest.tables:type_name -> toolsandbox.world.v1.Table
+	21, // 11: toolsandbox.evaluator.v1.ExplainTrajectoryResponse.result:type_name -> toolsandbox.bus.v1.Result
+	9,  // 12: toolsandbox.evaluator.v1.ExplainTrajectoryResponse.milestones:type_name -> toolsandbox.evaluator.v1.NodeExplanation
+	9,  // 13: toolsandbox.evaluator.v1.ExplainTrajectoryResponse.minefields:type_name -> toolsandbox.evaluator.v1.NodeExplanation
+	10, // 14: toolsandbox.evaluator.v1.NodeExplanation.match:type_name -> toolsandbox.evaluator.v1.NodeEvaluation
+	10, // 15: toolsandbox.evaluator.v1.NodeExplanation.best:type_name -> toolsandbox.evaluator.v1.NodeEvaluation
+	11, // 16: toolsandbox.evaluator.v1.NodeEvaluation.constraints:type_name -> toolsandbox.evaluator.v1.ConstraintExplanation
+	11, // 17: toolsandbox.evaluator.v1.NodeEvaluation.guardrails:type_name -> toolsandbox.evaluator.v1.ConstraintExplanation
+	25, // 18: toolsandbox.evaluator.v1.ConstraintExplanation.measure:type_name -> toolsandbox.evaluation.v1.SnapshotMeasure
+	12, // 19: toolsandbox.evaluator.v1.ConstraintExplanation.rows:type_name -> toolsandbox.evaluator.v1.RowExplanation
+	18, // 20: toolsandbox.evaluator.v1.ConstraintExplanation.changes:type_name -> toolsandbox.evaluator.v1.RowChange
+	19, // 21: toolsandbox.evaluator.v1.ConstraintExplanation.extracted:type_name -> toolsandbox.evaluator.v1.ExtractedValue
+	26, // 22: toolsandbox.evaluator.v1.RowExplanation.found:type_name -> toolsandbox.world.v1.Row
+	13, // 23: toolsandbox.evaluator.v1.RowExplanation.cells:type_name -> toolsandbox.evaluator.v1.CellExplanation
+	27, // 24: toolsandbox.evaluator.v1.CellExplanation.measure:type_name -> toolsandbox.evaluation.v1.ColumnMeasure
+	28, // 25: toolsandbox.evaluator.v1.CellExplanation.wanted:type_name -> toolsandbox.world.v1.Value
+	28, // 26: toolsandbox.evaluator.v1.CellExplanation.found:type_name -> toolsandbox.world.v1.Value
+	14, // 27: toolsandbox.evaluator.v1.CellExplanation.text:type_name -> toolsandbox.evaluator.v1.TextComparison
+	16, // 28: toolsandbox.evaluator.v1.CellExplanation.trace:type_name -> toolsandbox.evaluator.v1.TraceComparison
+	15, // 29: toolsandbox.evaluator.v1.TextComparison.common:type_name -> toolsandbox.evaluator.v1.CommonWord
+	17, // 30: toolsandbox.evaluator.v1.TraceComparison.arguments:type_name -> toolsandbox.evaluator.v1.ArgumentComparison
+	26, // 31: toolsandbox.evaluator.v1.RowChange.before:type_name -> toolsandbox.world.v1.Row
+	26, // 32: toolsandbox.evaluator.v1.RowChange.after:type_name -> toolsandbox.world.v1.Row
+	1,  // 33: toolsandbox.evaluator.v1.EvaluatorService.PutEvaluations:input_type -> toolsandbox.evaluator.v1.PutEvaluationsRequest
+	3,  // 34: toolsandbox.evaluator.v1.EvaluatorService.WatchScore:input_type -> toolsandbox.evaluator.v1.WatchScoreRequest
+	5,  // 35: toolsandbox.evaluator.v1.EvaluatorService.ScoreTrajectory:input_type -> toolsandbox.evaluator.v1.ScoreTrajectoryRequest
+	7,  // 36: toolsandbox.evaluator.v1.EvaluatorService.ExplainTrajectory:input_type -> toolsandbox.evaluator.v1.ExplainTrajectoryRequest
+	2,  // 37: toolsandbox.evaluator.v1.EvaluatorService.PutEvaluations:output_type -> toolsandbox.evaluator.v1.PutEvaluationsResponse
+	4,  // 38: toolsandbox.evaluator.v1.EvaluatorService.WatchScore:output_type -> toolsandbox.evaluator.v1.WatchScoreResponse
+	6,  // 39: toolsandbox.evaluator.v1.EvaluatorService.ScoreTrajectory:output_type -> toolsandbox.evaluator.v1.ScoreTrajectoryResponse
+	8,  // 40: toolsandbox.evaluator.v1.EvaluatorService.ExplainTrajectory:output_type -> toolsandbox.evaluator.v1.ExplainTrajectoryResponse
+	37, // [37:41] is the sub-list for method output_type
+	33, // [33:37] is the sub-list for method input_type
+	33, // [33:33] is the sub-list for extension type_name
+	33, // [33:33] is the sub-list for extension extendee
+	0,  // [0:33] is the sub-list for field type_name
 }
 
 func init() { file_toolsandbox_evaluator_v1_evaluator_proto_init() }
@@ -1696,7 +1740,6 @@ func file_toolsandbox_evaluator_v1_evaluator_proto_init() {
 	if File_toolsandbox_evaluator_v1_evaluator_proto != nil {
 		return
 	}
-	file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[5].OneofWrappers = []any{}
 	file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[11].OneofWrappers = []any{}
 	file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[12].OneofWrappers = []any{}
 	file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[17].OneofWrappers = []any{}

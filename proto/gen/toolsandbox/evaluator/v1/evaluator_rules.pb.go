@@ -90,8 +90,8 @@ func (x *ScoreTrajectoryRequest) SatisfiesRules() bool {
 			return false
 		}
 	}
-	if x != nil && x.CheckUserFrom != nil {
-		v := x.GetCheckUserFrom()
+	{
+		v := x.GetStarting()
 		if !(v >= 0) {
 			return false
 		}

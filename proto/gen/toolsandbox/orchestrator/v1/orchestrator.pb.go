@@ -498,7 +498,7 @@ type isWatchSweepResponse_Event interface {
 }
 
 type WatchSweepResponse_Progress struct {
-	// The first event. Repeated whenever there was no event for 5 s.
+	// The first event. Repeated every 5 s.
 	Progress *SweepProgress `protobuf:"bytes,1,opt,name=progress,proto3,oneof"`
 }
 
@@ -525,12 +525,21 @@ type SweepProgress struct {
 	Total int64 `protobuf:"varint,1,opt,name=total,proto3" json:"total,omitempty"`
 	// Rollouts with a result.
 	Done int64 `protobuf:"varint,2,opt,name=done,proto3" json:"done,omitempty"`
-	// Running rollouts. Set only while a watch waits for results.
+	// Rollouts that orchestrators play.
 	Running int64 `protobuf:"varint,3,opt,name=running,proto3" json:"running,omitempty"`
-	// Queued rollouts that no orchestrator has taken. Set only while a watch waits for results.
+	// Rollouts that wait for a free slot.
 	Queued int64 `protobuf:"varint,4,opt,name=queued,proto3" json:"queued,omitempty"`
-	// Whether running and queued are set.
-	Counted       bool `protobuf:"varint,5,opt,name=counted,proto3" json:"counted,omitempty"`
+	// Whether the counts of rollouts and requests are set. The first event of a watch lacks them.
+	Counted bool `protobuf:"varint,5,opt,name=counted,proto3" json:"counted,omitempty"`
+	// Ended rollouts that wait for their score.
+	Scoring int64 `protobuf:"varint,6,opt,name=scoring,proto3" json:"scoring,omitempty"`
+	// Interrupted rollouts that wait for their next attempt, or for the end of the lease of an
+	// orchestrator that died.
+	Retrying int64 `protobuf:"varint,7,opt,name=retrying,proto3" json:"retrying,omitempty"`
+	// Requests to models without an answer yet.
+	Asked int64 `protobuf:"varint,8,opt,name=asked,proto3" json:"asked,omitempty"`
+	// Requests to models that wait for the limits of their provider.
+	Limited       int64 `protobuf:"varint,9,opt,name=limited,proto3" json:"limited,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -598,6 +607,34 @@ func (x *SweepProgress) GetCounted() bool {
 		return x.Counted
 	}
 	return false
+}
+
+func (x *SweepProgress) GetScoring() int64 {
+	if x != nil {
+		return x.Scoring
+	}
+	return 0
+}
+
+func (x *SweepProgress) GetRetrying() int64 {
+	if x != nil {
+		return x.Retrying
+	}
+	return 0
+}
+
+func (x *SweepProgress) GetAsked() int64 {
+	if x != nil {
+		return x.Asked
+	}
+	return 0
+}
+
+func (x *SweepProgress) GetLimited() int64 {
+	if x != nil {
+		return x.Limited
+	}
+	return 0
 }
 
 // SweepEnd ends a watch.
@@ -819,7 +856,9 @@ type GetTrajectoryResponse struct {
 	SessionDigest []byte `protobuf:"bytes,11,opt,name=session_digest,json=sessionDigest,proto3" json:"session_digest,omitempty"`
 	// The virtual time of each turn of the execution environment, by the index of its first message,
 	// if turns take time or events may be scheduled.
-	Times         map[int32]float64 `protobuf:"bytes,12,rep,name=times,proto3" json:"times,omitempty" protobuf_key:"varint,1,opt,name=key" protobuf_val:"fixed64,2,opt,name=value"`
+	Times map[int32]float64 `protobuf:"bytes,12,rep,name=times,proto3" json:"times,omitempty" protobuf_key:"varint,1,opt,name=key" protobuf_val:"fixed64,2,opt,name=value"`
+	// When workers played the rollout, in order.
+	Work          []*Work `protobuf:"bytes,13,rep,name=work,proto3" json:"work,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -931,6 +970,69 @@ func (x *GetTrajectoryResponse) GetTimes() map[int32]float64 {
 	return nil
 }
 
+func (x *GetTrajectoryResponse) GetWork() []*Work {
+	if x != nil {
+		return x.Work
+	}
+	return nil
+}
+
+// Work is the time in which one worker played a rollout: from its claim of the log to its last
+// entry in it. Pauses between workers are no work. The times are for people.
+type Work struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// When the worker began, by its clock.
+	Started *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=started,proto3" json:"started,omitempty"`
+	// When its last entry was stored.
+	Ended         *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=ended,proto3" json:"ended,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Work) Reset() {
+	*x = Work{}
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Work) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Work) ProtoMessage() {}
+
+func (x *Work) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Work.ProtoReflect.Descriptor instead.
+func (*Work) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *Work) GetStarted() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Started
+	}
+	return nil
+}
+
+func (x *Work) GetEnded() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Ended
+	}
+	return nil
+}
+
 // RecordedItem is one external input of a rollout. Recordings store it.
 type RecordedItem struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -949,7 +1051,7 @@ type RecordedItem struct {
 
 func (x *RecordedItem) Reset() {
 	*x = RecordedItem{}
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[12]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -961,7 +1063,7 @@ func (x *RecordedItem) String() string {
 func (*RecordedItem) ProtoMessage() {}
 
 func (x *RecordedItem) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[12]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -974,7 +1076,7 @@ func (x *RecordedItem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordedItem.ProtoReflect.Descriptor instead.
 func (*RecordedItem) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{12}
+	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *RecordedItem) GetIndex() int32 {
@@ -1038,7 +1140,7 @@ type GetRecordingRequest struct {
 
 func (x *GetRecordingRequest) Reset() {
 	*x = GetRecordingRequest{}
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[13]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1050,7 +1152,7 @@ func (x *GetRecordingRequest) String() string {
 func (*GetRecordingRequest) ProtoMessage() {}
 
 func (x *GetRecordingRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[13]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1063,7 +1165,7 @@ func (x *GetRecordingRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetRecordingRequest.ProtoReflect.Descriptor instead.
 func (*GetRecordingRequest) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{13}
+	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *GetRecordingRequest) GetRolloutId() string {
@@ -1084,7 +1186,7 @@ type GetRecordingResponse struct {
 
 func (x *GetRecordingResponse) Reset() {
 	*x = GetRecordingResponse{}
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[14]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1096,7 +1198,7 @@ func (x *GetRecordingResponse) String() string {
 func (*GetRecordingResponse) ProtoMessage() {}
 
 func (x *GetRecordingResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[14]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1109,7 +1211,7 @@ func (x *GetRecordingResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetRecordingResponse.ProtoReflect.Descriptor instead.
 func (*GetRecordingResponse) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{14}
+	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *GetRecordingResponse) GetItem() *RecordedItem {
@@ -1132,7 +1234,7 @@ type PutRecordingRequest struct {
 
 func (x *PutRecordingRequest) Reset() {
 	*x = PutRecordingRequest{}
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[15]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1144,7 +1246,7 @@ func (x *PutRecordingRequest) String() string {
 func (*PutRecordingRequest) ProtoMessage() {}
 
 func (x *PutRecordingRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[15]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1157,7 +1259,7 @@ func (x *PutRecordingRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PutRecordingRequest.ProtoReflect.Descriptor instead.
 func (*PutRecordingRequest) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{15}
+	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *PutRecordingRequest) GetRolloutId() string {
@@ -1183,7 +1285,7 @@ type PutRecordingResponse struct {
 
 func (x *PutRecordingResponse) Reset() {
 	*x = PutRecordingResponse{}
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[16]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1195,7 +1297,7 @@ func (x *PutRecordingResponse) String() string {
 func (*PutRecordingResponse) ProtoMessage() {}
 
 func (x *PutRecordingResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[16]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1208,7 +1310,7 @@ func (x *PutRecordingResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PutRecordingResponse.ProtoReflect.Descriptor instead.
 func (*PutRecordingResponse) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{16}
+	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{17}
 }
 
 // ListSweepsRequest asks for a page of sweeps.
@@ -1224,7 +1326,7 @@ type ListSweepsRequest struct {
 
 func (x *ListSweepsRequest) Reset() {
 	*x = ListSweepsRequest{}
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[17]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1236,7 +1338,7 @@ func (x *ListSweepsRequest) String() string {
 func (*ListSweepsRequest) ProtoMessage() {}
 
 func (x *ListSweepsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[17]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1249,7 +1351,7 @@ func (x *ListSweepsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSweepsRequest.ProtoReflect.Descriptor instead.
 func (*ListSweepsRequest) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{17}
+	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ListSweepsRequest) GetPageSize() int32 {
@@ -1290,7 +1392,7 @@ type SweepInfo struct {
 
 func (x *SweepInfo) Reset() {
 	*x = SweepInfo{}
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[18]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1302,7 +1404,7 @@ func (x *SweepInfo) String() string {
 func (*SweepInfo) ProtoMessage() {}
 
 func (x *SweepInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[18]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1315,7 +1417,7 @@ func (x *SweepInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SweepInfo.ProtoReflect.Descriptor instead.
 func (*SweepInfo) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{18}
+	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *SweepInfo) GetId() string {
@@ -1380,7 +1482,7 @@ type ListSweepsResponse struct {
 
 func (x *ListSweepsResponse) Reset() {
 	*x = ListSweepsResponse{}
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[19]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1392,7 +1494,7 @@ func (x *ListSweepsResponse) String() string {
 func (*ListSweepsResponse) ProtoMessage() {}
 
 func (x *ListSweepsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[19]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1405,7 +1507,7 @@ func (x *ListSweepsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSweepsResponse.ProtoReflect.Descriptor instead.
 func (*ListSweepsResponse) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{19}
+	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ListSweepsResponse) GetSweeps() []*SweepInfo {
@@ -1462,13 +1564,17 @@ const file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDesc = "" +
 	"\bprogress\x18\x01 \x01(\v2*.toolsandbox.orchestrator.v1.SweepProgressH\x00R\bprogress\x124\n" +
 	"\x06result\x18\x02 \x01(\v2\x1a.toolsandbox.bus.v1.ResultH\x00R\x06result\x129\n" +
 	"\x03end\x18\x03 \x01(\v2%.toolsandbox.orchestrator.v1.SweepEndH\x00R\x03endB\a\n" +
-	"\x05event\"\x85\x01\n" +
+	"\x05event\"\xeb\x01\n" +
 	"\rSweepProgress\x12\x14\n" +
 	"\x05total\x18\x01 \x01(\x03R\x05total\x12\x12\n" +
 	"\x04done\x18\x02 \x01(\x03R\x04done\x12\x18\n" +
 	"\arunning\x18\x03 \x01(\x03R\arunning\x12\x16\n" +
 	"\x06queued\x18\x04 \x01(\x03R\x06queued\x12\x18\n" +
-	"\acounted\x18\x05 \x01(\bR\acounted\"F\n" +
+	"\acounted\x18\x05 \x01(\bR\acounted\x12\x18\n" +
+	"\ascoring\x18\x06 \x01(\x03R\ascoring\x12\x1a\n" +
+	"\bretrying\x18\a \x01(\x03R\bretrying\x12\x14\n" +
+	"\x05asked\x18\b \x01(\x03R\x05asked\x12\x18\n" +
+	"\alimited\x18\t \x01(\x03R\alimited\"F\n" +
 	"\bSweepEnd\x12\x1c\n" +
 	"\tcancelled\x18\x01 \x01(\bR\tcancelled\x12\x1c\n" +
 	"\texhausted\x18\x02 \x01(\tR\texhausted\"N\n" +
@@ -1478,7 +1584,7 @@ const file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDesc = "" +
 	"\x05sweep\x18\x01 \x01(\v2&.toolsandbox.orchestrator.v1.SweepInfoR\x05sweep\"e\n" +
 	"\x14GetTrajectoryRequest\x12M\n" +
 	"\n" +
-	"rollout_id\x18\x01 \x01(\tB.\xbaH+r)\x18\xc8\x012$^[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*$R\trolloutId\"\x8c\x05\n" +
+	"rollout_id\x18\x01 \x01(\tB.\xbaH+r)\x18\xc8\x012$^[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*$R\trolloutId\"\xc3\x05\n" +
 	"\x15GetTrajectoryResponse\x125\n" +
 	"\arollout\x18\x01 \x01(\v2\x1b.toolsandbox.bus.v1.RolloutR\arollout\x129\n" +
 	"\bmessages\x18\x02 \x03(\v2\x1d.toolsandbox.world.v1.MessageR\bmessages\x12+\n" +
@@ -1492,11 +1598,15 @@ const file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDesc = "" +
 	"log_digest\x18\n" +
 	" \x01(\fR\tlogDigest\x12%\n" +
 	"\x0esession_digest\x18\v \x01(\fR\rsessionDigest\x12S\n" +
-	"\x05times\x18\f \x03(\v2=.toolsandbox.orchestrator.v1.GetTrajectoryResponse.TimesEntryR\x05times\x1a8\n" +
+	"\x05times\x18\f \x03(\v2=.toolsandbox.orchestrator.v1.GetTrajectoryResponse.TimesEntryR\x05times\x125\n" +
+	"\x04work\x18\r \x03(\v2!.toolsandbox.orchestrator.v1.WorkR\x04work\x1a8\n" +
 	"\n" +
 	"TimesEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\x05R\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x01R\x05value:\x028\x01\"\xba\x01\n" +
+	"\x05value\x18\x02 \x01(\x01R\x05value:\x028\x01\"n\n" +
+	"\x04Work\x124\n" +
+	"\astarted\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\astarted\x120\n" +
+	"\x05ended\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x05ended\"\xba\x01\n" +
 	"\fRecordedItem\x12\x1d\n" +
 	"\x05index\x18\x01 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\x05index\x12:\n" +
 	"\x04turn\x18\x02 \x01(\v2$.toolsandbox.agentgw.v1.RecordedTurnH\x00R\x04turn\x12@\n" +
@@ -1552,7 +1662,7 @@ func file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP() []byte {
 	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescData
 }
 
-var file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
+var file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
 var file_toolsandbox_orchestrator_v1_orchestrator_proto_goTypes = []any{
 	(*SweepSpec)(nil),             // 0: toolsandbox.orchestrator.v1.SweepSpec
 	(*SweepScenario)(nil),         // 1: toolsandbox.orchestrator.v1.SweepScenario
@@ -1566,75 +1676,79 @@ var file_toolsandbox_orchestrator_v1_orchestrator_proto_goTypes = []any{
 	(*CancelSweepResponse)(nil),   // 9: toolsandbox.orchestrator.v1.CancelSweepResponse
 	(*GetTrajectoryRequest)(nil),  // 10: toolsandbox.orchestrator.v1.GetTrajectoryRequest
 	(*GetTrajectoryResponse)(nil), // 11: toolsandbox.orchestrator.v1.GetTrajectoryResponse
-	(*RecordedItem)(nil),          // 12: toolsandbox.orchestrator.v1.RecordedItem
-	(*GetRecordingRequest)(nil),   // 13: toolsandbox.orchestrator.v1.GetRecordingRequest
-	(*GetRecordingResponse)(nil),  // 14: toolsandbox.orchestrator.v1.GetRecordingResponse
-	(*PutRecordingRequest)(nil),   // 15: toolsandbox.orchestrator.v1.PutRecordingRequest
-	(*PutRecordingResponse)(nil),  // 16: toolsandbox.orchestrator.v1.PutRecordingResponse
-	(*ListSweepsRequest)(nil),     // 17: toolsandbox.orchestrator.v1.ListSweepsRequest
-	(*SweepInfo)(nil),             // 18: toolsandbox.orchestrator.v1.SweepInfo
-	(*ListSweepsResponse)(nil),    // 19: toolsandbox.orchestrator.v1.ListSweepsResponse
-	nil,                           // 20: toolsandbox.orchestrator.v1.GetTrajectoryResponse.TimesEntry
-	(*v1.Player)(nil),             // 21: toolsandbox.agentgw.v1.Player
-	(v11.HostedServices)(0),       // 22: toolsandbox.toolhost.v1.HostedServices
-	(*v12.Setup)(nil),             // 23: toolsandbox.setup.v1.Setup
-	(*v1.SpendLimit)(nil),         // 24: toolsandbox.agentgw.v1.SpendLimit
-	(*v13.Result)(nil),            // 25: toolsandbox.bus.v1.Result
-	(*v13.Rollout)(nil),           // 26: toolsandbox.bus.v1.Rollout
-	(*v14.Message)(nil),           // 27: toolsandbox.world.v1.Message
-	(*v14.Table)(nil),             // 28: toolsandbox.world.v1.Table
-	(*v13.End)(nil),               // 29: toolsandbox.bus.v1.End
-	(*timestamppb.Timestamp)(nil), // 30: google.protobuf.Timestamp
-	(*v13.TurnUsage)(nil),         // 31: toolsandbox.bus.v1.TurnUsage
-	(*v1.RecordedTurn)(nil),       // 32: toolsandbox.agentgw.v1.RecordedTurn
-	(*v11.ServiceAnswer)(nil),     // 33: toolsandbox.toolhost.v1.ServiceAnswer
+	(*Work)(nil),                  // 12: toolsandbox.orchestrator.v1.Work
+	(*RecordedItem)(nil),          // 13: toolsandbox.orchestrator.v1.RecordedItem
+	(*GetRecordingRequest)(nil),   // 14: toolsandbox.orchestrator.v1.GetRecordingRequest
+	(*GetRecordingResponse)(nil),  // 15: toolsandbox.orchestrator.v1.GetRecordingResponse
+	(*PutRecordingRequest)(nil),   // 16: toolsandbox.orchestrator.v1.PutRecordingRequest
+	(*PutRecordingResponse)(nil),  // 17: toolsandbox.orchestrator.v1.PutRecordingResponse
+	(*ListSweepsRequest)(nil),     // 18: toolsandbox.orchestrator.v1.ListSweepsRequest
+	(*SweepInfo)(nil),             // 19: toolsandbox.orchestrator.v1.SweepInfo
+	(*ListSweepsResponse)(nil),    // 20: toolsandbox.orchestrator.v1.ListSweepsResponse
+	nil,                           // 21: toolsandbox.orchestrator.v1.GetTrajectoryResponse.TimesEntry
+	(*v1.Player)(nil),             // 22: toolsandbox.agentgw.v1.Player
+	(v11.HostedServices)(0),       // 23: toolsandbox.toolhost.v1.HostedServices
+	(*v12.Setup)(nil),             // 24: toolsandbox.setup.v1.Setup
+	(*v1.SpendLimit)(nil),         // 25: toolsandbox.agentgw.v1.SpendLimit
+	(*v13.Result)(nil),            // 26: toolsandbox.bus.v1.Result
+	(*v13.Rollout)(nil),           // 27: toolsandbox.bus.v1.Rollout
+	(*v14.Message)(nil),           // 28: toolsandbox.world.v1.Message
+	(*v14.Table)(nil),             // 29: toolsandbox.world.v1.Table
+	(*v13.End)(nil),               // 30: toolsandbox.bus.v1.End
+	(*timestamppb.Timestamp)(nil), // 31: google.protobuf.Timestamp
+	(*v13.TurnUsage)(nil),         // 32: toolsandbox.bus.v1.TurnUsage
+	(*v1.RecordedTurn)(nil),       // 33: toolsandbox.agentgw.v1.RecordedTurn
+	(*v11.ServiceAnswer)(nil),     // 34: toolsandbox.toolhost.v1.ServiceAnswer
 }
 var file_toolsandbox_orchestrator_v1_orchestrator_proto_depIdxs = []int32{
 	1,  // 0: toolsandbox.orchestrator.v1.SweepSpec.scenarios:type_name -> toolsandbox.orchestrator.v1.SweepScenario
-	21, // 1: toolsandbox.orchestrator.v1.SweepSpec.agents:type_name -> toolsandbox.agentgw.v1.Player
-	21, // 2: toolsandbox.orchestrator.v1.SweepSpec.users:type_name -> toolsandbox.agentgw.v1.Player
-	22, // 3: toolsandbox.orchestrator.v1.SweepSpec.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
-	23, // 4: toolsandbox.orchestrator.v1.SweepScenario.setup:type_name -> toolsandbox.setup.v1.Setup
+	22, // 1: toolsandbox.orchestrator.v1.SweepSpec.agents:type_name -> toolsandbox.agentgw.v1.Player
+	22, // 2: toolsandbox.orchestrator.v1.SweepSpec.users:type_name -> toolsandbox.agentgw.v1.Player
+	23, // 3: toolsandbox.orchestrator.v1.SweepSpec.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
+	24, // 4: toolsandbox.orchestrator.v1.SweepScenario.setup:type_name -> toolsandbox.setup.v1.Setup
 	0,  // 5: toolsandbox.orchestrator.v1.CreateSweepRequest.spec:type_name -> toolsandbox.orchestrator.v1.SweepSpec
-	24, // 6: toolsandbox.orchestrator.v1.CreateSweepRequest.spend_limit:type_name -> toolsandbox.agentgw.v1.SpendLimit
+	25, // 6: toolsandbox.orchestrator.v1.CreateSweepRequest.spend_limit:type_name -> toolsandbox.agentgw.v1.SpendLimit
 	6,  // 7: toolsandbox.orchestrator.v1.WatchSweepResponse.progress:type_name -> toolsandbox.orchestrator.v1.SweepProgress
-	25, // 8: toolsandbox.orchestrator.v1.WatchSweepResponse.result:type_name -> toolsandbox.bus.v1.Result
+	26, // 8: toolsandbox.orchestrator.v1.WatchSweepResponse.result:type_name -> toolsandbox.bus.v1.Result
 	7,  // 9: toolsandbox.orchestrator.v1.WatchSweepResponse.end:type_name -> toolsandbox.orchestrator.v1.SweepEnd
-	18, // 10: toolsandbox.orchestrator.v1.CancelSweepResponse.sweep:type_name -> toolsandbox.orchestrator.v1.SweepInfo
-	26, // 11: toolsandbox.orchestrator.v1.GetTrajectoryResponse.rollout:type_name -> toolsandbox.bus.v1.Rollout
-	27, // 12: toolsandbox.orchestrator.v1.GetTrajectoryResponse.messages:type_name -> toolsandbox.world.v1.Message
-	28, // 13: toolsandbox.orchestrator.v1.GetTrajectoryResponse.tables:type_name -> toolsandbox.world.v1.Table
-	29, // 14: toolsandbox.orchestrator.v1.GetTrajectoryResponse.end:type_name -> toolsandbox.bus.v1.End
-	30, // 15: toolsandbox.orchestrator.v1.GetTrajectoryResponse.started:type_name -> google.protobuf.Timestamp
-	30, // 16: toolsandbox.orchestrator.v1.GetTrajectoryResponse.updated:type_name -> google.protobuf.Timestamp
-	31, // 17: toolsandbox.orchestrator.v1.GetTrajectoryResponse.usage:type_name -> toolsandbox.bus.v1.TurnUsage
-	20, // 18: toolsandbox.orchestrator.v1.GetTrajectoryResponse.times:type_name -> toolsandbox.orchestrator.v1.GetTrajectoryResponse.TimesEntry
-	32, // 19: toolsandbox.orchestrator.v1.RecordedItem.turn:type_name -> toolsandbox.agentgw.v1.RecordedTurn
-	33, // 20: toolsandbox.orchestrator.v1.RecordedItem.answer:type_name -> toolsandbox.toolhost.v1.ServiceAnswer
-	12, // 21: toolsandbox.orchestrator.v1.GetRecordingResponse.item:type_name -> toolsandbox.orchestrator.v1.RecordedItem
-	12, // 22: toolsandbox.orchestrator.v1.PutRecordingRequest.items:type_name -> toolsandbox.orchestrator.v1.RecordedItem
-	6,  // 23: toolsandbox.orchestrator.v1.SweepInfo.progress:type_name -> toolsandbox.orchestrator.v1.SweepProgress
-	30, // 24: toolsandbox.orchestrator.v1.SweepInfo.created:type_name -> google.protobuf.Timestamp
-	18, // 25: toolsandbox.orchestrator.v1.ListSweepsResponse.sweeps:type_name -> toolsandbox.orchestrator.v1.SweepInfo
-	2,  // 26: toolsandbox.orchestrator.v1.OrchestratorService.CreateSweep:input_type -> toolsandbox.orchestrator.v1.CreateSweepRequest
-	4,  // 27: toolsandbox.orchestrator.v1.OrchestratorService.WatchSweep:input_type -> toolsandbox.orchestrator.v1.WatchSweepRequest
-	8,  // 28: toolsandbox.orchestrator.v1.OrchestratorService.CancelSweep:input_type -> toolsandbox.orchestrator.v1.CancelSweepRequest
-	10, // 29: toolsandbox.orchestrator.v1.OrchestratorService.GetTrajectory:input_type -> toolsandbox.orchestrator.v1.GetTrajectoryRequest
-	13, // 30: toolsandbox.orchestrator.v1.OrchestratorService.GetRecording:input_type -> toolsandbox.orchestrator.v1.GetRecordingRequest
-	15, // 31: toolsandbox.orchestrator.v1.OrchestratorService.PutRecording:input_type -> toolsandbox.orchestrator.v1.PutRecordingRequest
-	17, // 32: toolsandbox.orchestrator.v1.OrchestratorService.ListSweeps:input_type -> toolsandbox.orchestrator.v1.ListSweepsRequest
-	3,  // 33: toolsandbox.orchestrator.v1.OrchestratorService.CreateSweep:output_type -> toolsandbox.orchestrator.v1.CreateSweepResponse
-	5,  // 34: toolsandbox.orchestrator.v1.OrchestratorService.WatchSweep:output_type -> toolsandbox.orchestrator.v1.WatchSweepResponse
-	9,  // 35: toolsandbox.orchestrator.v1.OrchestratorService.CancelSweep:output_type -> toolsandbox.orchestrator.v1.CancelSweepResponse
-	11, // 36: toolsandbox.orchestrator.v1.OrchestratorService.GetTrajectory:output_type -> toolsandbox.orchestrator.v1.GetTrajectoryResponse
-	14, // 37: toolsandbox.orchestrator.v1.OrchestratorService.GetRecording:output_type -> toolsandbox.orchestrator.v1.GetRecordingResponse
-	16, // 38: toolsandbox.orchestrator.v1.OrchestratorService.PutRecording:output_type -> toolsandbox.orchestrator.v1.PutRecordingResponse
-	19, // 39: toolsandbox.orchestrator.v1.OrchestratorService.ListSweeps:output_type -> toolsandbox.orchestrator.v1.ListSweepsResponse
-	33, // [33:40] is the sub-list for method output_type
-	26, // [26:33] is the sub-list for method input_type
-	26, // [26:26] is the sub-list for extension type_name
-	26, // [26:26] is the sub-list for extension extendee
-	0,  // [0:26] is the sub-list for field type_name
+	19, // 10: toolsandbox.orchestrator.v1.CancelSweepResponse.sweep:type_name -> toolsandbox.orchestrator.v1.SweepInfo
+	27, // 11: toolsandbox.orchestrator.v1.GetTrajectoryResponse.rollout:type_name -> toolsandbox.bus.v1.Rollout
+	28, // 12: toolsandbox.orchestrator.v1.GetTrajectoryResponse.messages:type_name -> toolsandbox.world.v1.Message
+	29, // 13: toolsandbox.orchestrator.v1.GetTrajectoryResponse.tables:type_name -> toolsandbox.world.v1.Table
+	30, // 14: toolsandbox.orchestrator.v1.GetTrajectoryResponse.end:type_name -> toolsandbox.bus.v1.End
+	31, // 15: toolsandbox.orchestrator.v1.GetTrajectoryResponse.started:type_name -> google.protobuf.Timestamp
+	31, // 16: toolsandbox.orchestrator.v1.GetTrajectoryResponse.updated:type_name -> google.protobuf.Timestamp
+	32, // 17: toolsandbox.orchestrator.v1.GetTrajectoryResponse.usage:type_name -> toolsandbox.bus.v1.TurnUsage
+	21, // 18: toolsandbox.orchestrator.v1.GetTrajectoryResponse.times:type_name -> toolsandbox.orchestrator.v1.GetTrajectoryResponse.TimesEntry
+	12, // 19: toolsandbox.orchestrator.v1.GetTrajectoryResponse.work:type_name -> toolsandbox.orchestrator.v1.Work
+	31, // 20: toolsandbox.orchestrator.v1.Work.started:type_name -> google.protobuf.Timestamp
+	31, // 21: toolsandbox.orchestrator.v1.Work.ended:type_name -> google.protobuf.Timestamp
+	33, // 22: toolsandbox.orchestrator.v1.RecordedItem.turn:type_name -> toolsandbox.agentgw.v1.RecordedTurn
+	34, // 23: toolsandbox.orchestrator.v1.RecordedItem.answer:type_name -> toolsandbox.toolhost.v1.ServiceAnswer
+	13, // 24: toolsandbox.orchestrator.v1.GetRecordingResponse.item:type_name -> toolsandbox.orchestrator.v1.RecordedItem
+	13, // 25: toolsandbox.orchestrator.v1.PutRecordingRequest.items:type_name -> toolsandbox.orchestrator.v1.RecordedItem
+	6,  // 26: toolsandbox.orchestrator.v1.SweepInfo.progress:type_name -> toolsandbox.orchestrator.v1.SweepProgress
+	31, // 27: toolsandbox.orchestrator.v1.SweepInfo.created:type_name -> google.protobuf.Timestamp
+	19, // 28: toolsandbox.orchestrator.v1.ListSweepsResponse.sweeps:type_name -> toolsandbox.orchestrator.v1.SweepInfo
+	2,  // 29: toolsandbox.orchestrator.v1.OrchestratorService.CreateSweep:input_type -> toolsandbox.orchestrator.v1.CreateSweepRequest
+	4,  // 30: toolsandbox.orchestrator.v1.OrchestratorService.WatchSweep:input_type -> toolsandbox.orchestrator.v1.WatchSweepRequest
+	8,  // 31: toolsandbox.orchestrator.v1.OrchestratorService.CancelSweep:input_type -> toolsandbox.orchestrator.v1.CancelSweepRequest
+	10, // 32: toolsandbox.orchestrator.v1.OrchestratorService.GetTrajectory:input_type -> toolsandbox.orchestrator.v1.GetTrajectoryRequest
+	14, // 33: toolsandbox.orchestrator.v1.OrchestratorService.GetRecording:input_type -> toolsandbox.orchestrator.v1.GetRecordingRequest
+	16, // 34: toolsandbox.orchestrator.v1.OrchestratorService.PutRecording:input_type -> toolsandbox.orchestrator.v1.PutRecordingRequest
+	18, // 35: toolsandbox.orchestrator.v1.OrchestratorService.ListSweeps:input_type -> toolsandbox.orchestrator.v1.ListSweepsRequest
+	3,  // 36: toolsandbox.orchestrator.v1.OrchestratorService.CreateSweep:output_type -> toolsandbox.orchestrator.v1.CreateSweepResponse
+	5,  // 37: toolsandbox.orchestrator.v1.OrchestratorService.WatchSweep:output_type -> toolsandbox.orchestrator.v1.WatchSweepResponse
+	9,  // 38: toolsandbox.orchestrator.v1.OrchestratorService.CancelSweep:output_type -> toolsandbox.orchestrator.v1.CancelSweepResponse
+	11, // 39: toolsandbox.orchestrator.v1.OrchestratorService.GetTrajectory:output_type -> toolsandbox.orchestrator.v1.GetTrajectoryResponse
+	15, // 40: toolsandbox.orchestrator.v1.OrchestratorService.GetRecording:output_type -> toolsandbox.orchestrator.v1.GetRecordingResponse
+	17, // 41: toolsandbox.orchestrator.v1.OrchestratorService.PutRecording:output_type -> toolsandbox.orchestrator.v1.PutRecordingResponse
+	20, // 42: toolsandbox.orchestrator.v1.OrchestratorService.ListSweeps:output_type -> toolsandbox.orchestrator.v1.ListSweepsResponse
+	36, // [36:43] is the sub-list for method output_type
+	29, // [29:36] is the sub-list for method input_type
+	29, // [29:29] is the sub-list for extension type_name
+	29, // [29:29] is the sub-list for extension extendee
+	0,  // [0:29] is the sub-list for field type_name
 }
 
 func init() { file_toolsandbox_orchestrator_v1_orchestrator_proto_init() }
@@ -1648,7 +1762,7 @@ func file_toolsandbox_orchestrator_v1_orchestrator_proto_init() {
 		(*WatchSweepResponse_Result)(nil),
 		(*WatchSweepResponse_End)(nil),
 	}
-	file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[12].OneofWrappers = []any{
+	file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[13].OneofWrappers = []any{
 		(*RecordedItem_Turn)(nil),
 		(*RecordedItem_Answer)(nil),
 	}
@@ -1658,7 +1772,7 @@ func file_toolsandbox_orchestrator_v1_orchestrator_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDesc), len(file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   21,
+			NumMessages:   22,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
+import sys
 from typing import TYPE_CHECKING
 
 import grpc
@@ -39,8 +40,8 @@ class AttachError(Exception):
 def attach(act: Act, gateway: str, name: str, *, workers: int = WORKERS, credentials: grpc.ChannelCredentials | None = None) -> None:
     """Attaches the agent under a name to the gateway until the process is interrupted (SIGINT,
     SIGTERM). `toolsandbox run --agent attached:NAME` plays it. Agents with the same name share its
-    conversations, so choose a unique name. Call it from the main thread. Raises AttachError if the
-    gateway rejects the agent.
+    conversations, so choose a unique name. Call it from the main thread. Prints the value of
+    `--agent` on the standard error. Raises AttachError if the gateway rejects the agent.
 
     The gateway is host:port or grpc://host:port for plain text, or grpcs://host:port for TLS with
     gRPC's bundled authorities. credentials, e.g. grpc.ssl_channel_credentials(root_certificates),
@@ -63,6 +64,7 @@ async def _until_interrupted(act: Act, gateway: str, name: str, workers: int, cr
 async def attach_async(act: Act, gateway: str, name: str, *, workers: int = WORKERS, credentials: grpc.ChannelCredentials | None = None) -> None:
     """Like attach, on the running event loop, until it is cancelled."""
     player = Player(act, workers)
+    print(f"agent attaches to {gateway}: toolsandbox run --agent attached:{name}", file=sys.stderr, flush=True)
     async with _channel(gateway, credentials) as channel:
         wait = FIRST_WAIT
         while True:

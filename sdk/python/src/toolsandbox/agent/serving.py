@@ -20,6 +20,8 @@ from .wire import MAX_MESSAGE_BYTES, Player, describe, on_interrupt, raised, ref
 GRACE = 5.0
 """Seconds that turns may continue after serving ends."""
 MAX_PORT = 65535
+SCHEMES = ("dns", "ipv4", "ipv6", "unix", "unix-abstract", "vsock")
+"""Beginnings of addresses in gRPC's own form."""
 WORKERS = 512
 """Concurrent turns of an agent that is a plain function. Each has a thread; further ones wait."""
 
@@ -28,8 +30,8 @@ def serve(act: Act, address: str, *, workers: int = WORKERS, credentials: grpc.S
     """Serves the agent on host:port, together with grpc.health.v1, until the process is interrupted
     (SIGINT, SIGTERM). Running turns then have five seconds. Running threads do not keep the process
     alive. The connection is plain text without credentials; grpc.ssl_server_credentials(…) serves
-    `--agent grpcs://host:port`. Call it from the main thread. Exits the program with a one-line
-    error if it cannot listen on the address."""
+    `--agent grpcs://host:port`. Call it from the main thread. Prints the value of `--agent` on the
+    standard error. Exits the program with a one-line error if it cannot listen on the address."""
     try:
         asyncio.run(_until_interrupted(act, address, workers, credentials))
     except ListenError as error:
@@ -39,15 +41,27 @@ def serve(act: Act, address: str, *, workers: int = WORKERS, credentials: grpc.S
 async def _until_interrupted(act: Act, address: str, workers: int, credentials: grpc.ServerCredentials | None) -> None:
     stop = asyncio.Event()
     on_interrupt(stop.set)
-    async with _running(act, address, workers, credentials):
+    async with _running(act, address, workers, credentials) as port:
+        _announce(address, port, credentials is not None)
         await stop.wait()
 
 
 async def serve_async(act: Act, address: str, *, workers: int = WORKERS, credentials: grpc.ServerCredentials | None = None) -> None:
     """Like serve, on the running event loop, until it is cancelled. Raises OSError if it cannot
     listen on the address."""
-    async with _running(act, address, workers, credentials):
+    async with _running(act, address, workers, credentials) as port:
+        _announce(address, port, credentials is not None)
         await asyncio.Event().wait()
+
+
+def _announce(address: str, port: int, tls: bool) -> None:
+    """Prints the value of --agent that plays an agent at an address."""
+    if address.partition(":")[0] in SCHEMES:
+        return
+    host = address.rpartition(":")[0]
+    if host in ("", "0.0.0.0", "[::]"):
+        host = "localhost"
+    print(f"agent serves: toolsandbox run --agent grpc{'s' if tls else ''}://{host}:{port}", file=sys.stderr, flush=True)
 
 
 class Server:
@@ -128,8 +142,8 @@ class ListenError(OSError):
 def _check(address: str) -> None:
     """Raises ListenError with the reason if it cannot listen on host:port. gRPC itself hides the
     reason, or logs it."""
-    if address.partition(":")[0] in ("dns", "ipv4", "ipv6", "unix", "unix-abstract", "vsock"):
-        return  # an address in gRPC's own form
+    if address.partition(":")[0] in SCHEMES:
+        return
     host, separator, port = address.rpartition(":")
     if not separator or not port.isascii() or not port.isdigit() or int(port) > MAX_PORT:
         raise ListenError(f"cannot listen on {address!r}: expected host:port, e.g. localhost:9000")

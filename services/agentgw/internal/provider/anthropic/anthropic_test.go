@@ -168,7 +168,7 @@ func TestDecode(t *testing.T) {
 		"no UTF-8":       {"{\"content\":[{\"type\":\"text\",\"text\":\"a\xff\"}]}", provider.Answer{Text: "a\ufffd"}},
 		"nothing":        {`{"content":[],"stop_reason":"end_turn"}`, provider.Answer{EmptyReason: nothing}},
 		"null":           {`{"content":null,"stop_reason":"end_turn"}`, provider.Answer{EmptyReason: nothing}},
-		"absent":         {`{"stop_reason":"refusal","usage":null}`, provider.Answer{EmptyReason: "the provider refused to answer"}},
+		"absent":         {`{"stop_reason":"refusal","usage":null}`, provider.Answer{EmptyReason: "the provider refused to answer", Refusal: "refusal"}},
 		"no room at all": {
 			`{"content":[],"stop_reason":"model_context_window_exceeded"}`,
 			provider.Answer{EmptyReason: "the conversation fills the model's context window", ContextOverflow: true},

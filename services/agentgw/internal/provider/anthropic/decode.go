@@ -53,6 +53,7 @@ func (r *reader) content(message *response) {
 	}
 	blocks := r.blocks(message.Content)
 	stop := r.text("stop_reason", message.StopReason)
+	r.answer.Refusal = refusal(stop, message.StopDetails)
 	var text strings.Builder
 	reasoned := false
 	for i := range blocks {
@@ -78,6 +79,16 @@ func (r *reader) content(message *response) {
 	if reasoned && !r.unsendable {
 		r.native(message.Content, blocks)
 	}
+}
+
+// refusal returns the provider's reason for a refusal, "" for another stop reason.
+func refusal(stop string, raw json.RawMessage) string {
+	var details struct {
+		Category    string `json:"category"`
+		Explanation string `json:"explanation"`
+	}
+	_ = json.Unmarshal(raw, &details) // details of another form say nothing
+	return lenient.Refusal(stop, details.Category, details.Explanation)
 }
 
 // emptyReason says why an answer has neither text nor calls.

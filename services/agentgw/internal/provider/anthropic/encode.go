@@ -39,7 +39,7 @@ func (Codec) Encode(q *provider.Query) (*provider.Request, error) {
 	}
 	body := request{
 		MaxTokens: int64(q.Model.GetMaxTokens()), Model: q.Model.GetModel(), Temperature: q.Model.Temperature,
-		System: system(q), Messages: messages(q, transcript),
+		Stop: q.Model.GetStop(), System: system(q), Messages: messages(q, transcript),
 	}
 	sent := &provider.Request{Path: "/v1/messages", Header: http.Header{"Anthropic-Version": {version}}}
 	if q.Compat {

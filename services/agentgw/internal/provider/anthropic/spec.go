@@ -24,6 +24,6 @@ func Spec() provider.Spec {
 		Reasoning: provider.Reasoning{
 			Efforts: []string{"low", "medium", "high", "xhigh", "max"}, Budget: true, MinBudget: 1024, BudgetInAnswer: true,
 		},
-		Errors: errorWords, Codec: Codec{}, Compat: Codec{Compat: true}, ReplaysNative: true,
+		TakesStop: true, Errors: errorWords, Codec: Codec{}, Compat: Codec{Compat: true}, ReplaysNative: true,
 	}
 }

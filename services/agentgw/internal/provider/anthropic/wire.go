@@ -34,6 +34,7 @@ type request struct {
 	MaxTokens    int64        `json:"max_tokens"`
 	Model        string       `json:"model,omitempty"`
 	Temperature  *float64     `json:"temperature,omitempty"`
+	Stop         []string     `json:"stop_sequences,omitempty"`
 	OutputConfig outputConfig `json:"output_config,omitzero"`
 	Thinking     thinking     `json:"thinking,omitzero"`
 	System       *string      `json:"system,omitempty"`
@@ -89,7 +90,9 @@ type tool struct {
 type response struct {
 	Content    json.RawMessage `json:"content"`
 	StopReason json.RawMessage `json:"stop_reason"`
-	Usage      json.RawMessage `json:"usage"`
+	// StopDetails say more about a refusal.
+	StopDetails json.RawMessage `json:"stop_details"`
+	Usage       json.RawMessage `json:"usage"`
 }
 
 // block is one block of an answer: a text, a call, or another type.

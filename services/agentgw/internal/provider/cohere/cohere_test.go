@@ -181,7 +181,6 @@ func TestDecodeInvalid(t *testing.T) {
 	for _, body := range []string{
 		"", "not json", "{}", "[]", "null", `{"message":5}`, `{"message":{"content":"x"}}`,
 		`{"finish_reason":"ERROR","message":{"content":[{"type":"text","text":"x"}]}}`,
-		`{"finish_reason":"ERROR_TOXIC","message":{"content":[{"type":"text","text":"x"}]}}`,
 		`{"finish_reason":"ERROR_LIMIT","message":{}}`, `{"finish_reason":"USER_CANCEL","message":{}}`,
 		`{"finish_reason":"TIMEOUT","message":{"tool_calls":[{"id":"a","function":{"name":"f","arguments":"{}"}}]}}`,
 		`{"message":{"content":[{"type":"thinking","thinking":5}]}}`,

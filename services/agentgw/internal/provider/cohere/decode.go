@@ -35,6 +35,10 @@ func (Codec) Decode(body []byte) (*provider.Answer, error) {
 	if !isComplete(read.FinishReason) {
 		return nil, fmt.Errorf("%w: %w: the provider broke it off: %s", provider.ErrAnswer, provider.ErrServer, read.FinishReason)
 	}
+	refusal := lenient.Refusal(read.FinishReason)
+	if read.Message == nil && refusal != "" {
+		return &provider.Answer{Usage: read.usage(), Refusal: refusal, EmptyReason: "the answer has no message: " + refusal}, nil
+	}
 	if read.Message == nil {
 		return nil, fmt.Errorf("%w: a chat answer without a message", provider.ErrAnswer)
 	}
@@ -42,7 +46,7 @@ func (Codec) Decode(body []byte) (*provider.Answer, error) {
 	if err := json.Unmarshal(*read.Message, &reply); err != nil {
 		return nil, fmt.Errorf("%w: a chat answer whose message cannot be read: %w", provider.ErrAnswer, err)
 	}
-	answer := &provider.Answer{Usage: read.usage(), Calls: reply.calls()}
+	answer := &provider.Answer{Usage: read.usage(), Calls: reply.calls(), Refusal: refusal}
 	if lenient.CutOff(read.FinishReason) {
 		lenient.MarkCut(answer.Calls)
 	}
@@ -63,14 +67,14 @@ func (Codec) Decode(body []byte) (*provider.Answer, error) {
 	return answer, nil
 }
 
-// isComplete reports whether an answer with this finish reason is the model's turn. Any other
-// reason, such as ERROR, ERROR_TOXIC or TIMEOUT, means that the provider gave up.
+// isComplete reports whether an answer with this finish reason is the model's turn, which a filter
+// may have blocked. Any other reason, such as ERROR or TIMEOUT, means that the provider gave up.
 func isComplete(reason string) bool {
 	switch reason {
 	case "", finishComplete, finishStopSequence, finishMaxTokens, finishToolCall:
 		return true
 	default:
-		return false
+		return lenient.Refusal(reason) != ""
 	}
 }
 

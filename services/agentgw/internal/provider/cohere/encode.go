@@ -19,7 +19,7 @@ type Codec struct{}
 func (Codec) Encode(q *provider.Query) (*provider.Request, error) {
 	body := request{
 		Model: q.Model.GetModel(), MaxTokens: q.Model.GetMaxTokens(), Temperature: q.Model.Temperature,
-		Messages: messages(q), Tools: tools(q.Tools), Seed: q.Seed,
+		Messages: messages(q), Tools: tools(q.Tools), Stop: q.Model.GetStop(), Seed: q.Seed,
 	}
 	if n := q.Model.GetThinkingBudget(); n > 0 {
 		body.Thinking = &thinking{Type: thinkingEnabled, TokenBudget: n}

@@ -17,6 +17,6 @@ func Spec() provider.Spec {
 			KeyVariables: []string{"COHERE_API_KEY", "CO_API_KEY"}, KeyHeader: "Authorization", KeyPrefix: "Bearer ",
 		},
 		Reasoning: provider.Reasoning{Budget: true, Temperature: true},
-		Codec:     Codec{}, ReplaysNative: true,
+		TakesStop: true, TakesSeed: true, Codec: Codec{}, ReplaysNative: true,
 	}
 }

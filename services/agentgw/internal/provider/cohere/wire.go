@@ -34,6 +34,7 @@ type request struct {
 	MaxTokens   int32     `json:"max_tokens,omitempty"`
 	Temperature *float64  `json:"temperature,omitempty"`
 	Thinking    *thinking `json:"thinking,omitempty"`
+	Stop        []string  `json:"stop_sequences,omitempty"`
 	Seed        *int64    `json:"seed,omitempty"`
 	// Messages are *message, or json.RawMessage for turns in the provider's own form.
 	Messages []any  `json:"messages"`

@@ -71,6 +71,7 @@ func (c Codec) Decode(body []byte) (*provider.Answer, error) {
 			answer.EmptyReason = "the answer is empty"
 		}
 	}
+	answer.Refusal = lenient.Refusal(openai.FinishReason(first.FinishReason))
 	answer.Usage = openai.UsageFields.Read(read.Usage)
 	return answer, nil
 }

@@ -47,6 +47,8 @@ type request struct {
 	Prompt      string   `json:"prompt"`
 	MaxTokens   int32    `json:"max_tokens"`
 	Temperature *float64 `json:"temperature,omitempty"`
+	Stop        []string `json:"stop,omitempty"`
+	Seed        *int64   `json:"seed,omitempty"`
 }
 
 // Encode implements provider.Codec. The error is a *provider.Failure if the template fails, so that
@@ -56,7 +58,10 @@ func (c Codec) Encode(q *provider.Query) (*provider.Request, error) {
 	if err != nil {
 		return nil, &provider.Failure{Detail: err.Error()}
 	}
-	body := request{Model: q.Model.GetModel(), Prompt: prompt, MaxTokens: q.Model.GetMaxTokens(), Temperature: q.Model.Temperature}
+	body := request{
+		Model: q.Model.GetModel(), Prompt: prompt, MaxTokens: q.Model.GetMaxTokens(), Temperature: q.Model.Temperature,
+		Stop: q.Model.GetStop(), Seed: q.Seed,
+	}
 	if body.MaxTokens == 0 {
 		body.MaxTokens = c.maxTokens
 	}

@@ -60,7 +60,8 @@ func Specs(codecs map[string]Codec) []provider.Spec {
 		spec := d.spec
 		compat := codecs[d.template]
 		compat.compat = true
-		spec.Codec, spec.Compat, spec.Address = codecs[d.template], compat, openai.Address
+		spec.Codec, spec.Compat, spec.Address, spec.Prompted = codecs[d.template], compat, openai.Address, true
+		spec.TakesStop, spec.TakesSeed = true, true
 		spec.Address.BaseURL, spec.Address.NoKey = "", "EMPTY"
 		specs = append(specs, spec)
 	}

@@ -26,10 +26,12 @@ func (c Codec) Decode(body []byte) (*provider.Answer, error) {
 		answer.EmptyReason = "the answer has no candidate"
 		if read.PromptFeedback != nil && read.PromptFeedback.BlockReason != "" {
 			answer.EmptyReason += ": " + read.PromptFeedback.BlockReason
+			answer.Refusal = lenient.JoinReason(read.PromptFeedback.BlockReason, textOf(read.PromptFeedback.BlockReasonMessage))
 		}
 		return answer, nil
 	}
 	first := &read.Candidates[0]
+	answer.Refusal = lenient.Refusal(first.FinishReason, textOf(first.FinishMessage))
 	if first.Content.Parts == nil {
 		answer.EmptyReason = "the answer's candidate has no parts: " + first.FinishReason
 		return answer, nil
@@ -50,6 +52,12 @@ func (c Codec) Decode(body []byte) (*provider.Answer, error) {
 		answer.Native = *first.Content.Parts
 	}
 	return answer, nil
+}
+
+// textOf returns a decoded text, "" for any other value.
+func textOf(value any) string {
+	text, _ := value.(string)
+	return text
 }
 
 // arguments returns a call's arguments verbatim, "" if there are none.

@@ -49,7 +49,7 @@ func (c Codec) Encode(q *provider.Query) (*provider.Request, error) {
 func strict(q *provider.Query) bool { return q.Official && !q.Compat }
 
 func generation(q *provider.Query) generationConfig {
-	config := generationConfig{MaxOutputTokens: q.Model.GetMaxTokens(), Seed: q.Seed}
+	config := generationConfig{MaxOutputTokens: q.Model.GetMaxTokens(), Stop: q.Model.GetStop(), Seed: q.Seed}
 	if q.Compat {
 		config.Temperature, config.TopK, config.CandidateCount = new(float32(0)), 1, 1
 	}

@@ -24,7 +24,7 @@ func StudioSpec() provider.Spec {
 			BaseURL: "https://generativelanguage.googleapis.com/v1beta", BaseURLVariable: "GEMINI_BASE_URL",
 			KeyVariables: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}, KeyHeader: "X-Goog-Api-Key",
 		},
-		Reasoning: reasoning, Codec: Codec{}, Compat: Codec{Compat: true}, ReplaysNative: true,
+		Reasoning: reasoning, TakesStop: true, TakesSeed: true, Codec: Codec{}, Compat: Codec{Compat: true}, ReplaysNative: true,
 	}
 }
 
@@ -40,7 +40,8 @@ func VertexSpec() provider.Spec {
 			{Name: "Gemini_1_5", Model: "gemini-1.5-pro-001"},
 			{Name: "Gemini_1_5_Flash", Model: "gemini-1.5-flash-001"},
 		},
-		Locate: credentials.locate, Reasoning: reasoning, Codec: Codec{Vertex: true}, Compat: Codec{Vertex: true, Compat: true}, ReplaysNative: true,
+		Locate: credentials.locate, Reasoning: reasoning, TakesStop: true, TakesSeed: true,
+		Codec: Codec{Vertex: true}, Compat: Codec{Vertex: true, Compat: true}, ReplaysNative: true,
 	}
 }
 

@@ -77,6 +77,7 @@ type generationConfig struct {
 	Temperature     *float32        `json:"temperature,omitempty"`
 	ThinkingConfig  *thinkingConfig `json:"thinkingConfig,omitempty"`
 	TopK            int32           `json:"topK,omitempty"`
+	Stop            []string        `json:"stopSequences,omitempty"`
 	Seed            *int64          `json:"seed,omitempty"`
 
 	ResponseMIMEType string          `json:"responseMimeType,omitempty"`
@@ -101,11 +102,13 @@ type candidate struct {
 		// Parts are a []part. They stay raw because later requests may carry them verbatim.
 		Parts *json.RawMessage `json:"parts"`
 	} `json:"content"`
-	FinishReason string `json:"finishReason"`
+	FinishReason  string `json:"finishReason"`
+	FinishMessage any    `json:"finishMessage"`
 }
 
 type promptFeedback struct {
-	BlockReason string `json:"blockReason"`
+	BlockReason        string `json:"blockReason"`
+	BlockReasonMessage any    `json:"blockReasonMessage"`
 }
 
 // usageFields are the token counts of an answer. Those of candidates exclude thoughts.

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/lenient"
 )
 
 const (
@@ -34,6 +35,8 @@ type apiError struct {
 	// provider means by them.
 	code, kind string
 	words      provider.ErrorWords
+	// filtered are the categories of Azure's filter.
+	filtered string
 	// delay is the wait that the body asks for, 0 if it does not say.
 	delay time.Duration
 }
@@ -83,6 +86,9 @@ func (c *apiError) read(raw json.RawMessage) {
 		Message string `json:"message"`
 		Code    any    `json:"code"` // a number from Google and OpenRouter
 		Type    any    `json:"type"`
+		Inner   struct {
+			Filter json.RawMessage `json:"content_filter_result"`
+		} `json:"innererror"`
 		Details []struct {
 			RetryDelay string `json:"retryDelay"` // of Google's RetryInfo, e.g. 34.07s
 		} `json:"details"`
@@ -100,6 +106,7 @@ func (c *apiError) read(raw json.RawMessage) {
 		}
 		c.code, _ = described.Code.(string)
 		c.kind, _ = described.Type.(string)
+		c.filtered = lenient.FilteredCategories(described.Inner.Filter)
 		number, _ := described.Code.(float64)
 		if c.number = int(number); c.number == 0 {
 			c.number, _ = strconv.Atoi(c.code)
@@ -138,6 +145,8 @@ func (c *apiError) failure(status int, secret string) *provider.Failure {
 		failure.ContextOverflow, failure.Retryable = true, false
 	} else if failure.Demanded = c.demandedForm(status); failure.Demanded != 0 {
 		failure.Detail = excerpt(templateWords(c.text), secret)
+	} else if filter := c.filter(status); filter != "" {
+		failure.Refusal, failure.Retryable = excerpt(lenient.JoinReason(filter, c.filtered, c.text), secret), false
 	}
 	return failure
 }
@@ -165,6 +174,38 @@ func (c *apiError) contextOverflow(status int) bool {
 	default:
 		return false
 	}
+}
+
+// refusedText matches the messages of providers whose code does not say that a filter blocked the
+// request: Azure and Bedrock behind proxies, Anthropic, OpenAI, xAI, DeepSeek and OpenRouter.
+var refusedText = regexp.MustCompile(`(?i)content management policy|content[ _]?(filter(ing)?|policy)[ _]?(policy|violation)|blocked by [a-z ]*(filter|policy)|` +
+	`guardrail|violates (our )?usage (guidelines|polic)|flagged (as potentially violating|by moderation)|requires moderation|content exists risk`)
+
+// refusedCodes are codes and types of such errors: of Azure and Moonshot, OpenAI, Alibaba, Zhipu
+// and Volcengine.
+var refusedCodes = []string{
+	"content_filter", "content_policy_violation", "image_content_policy_violation", "bio_policy", "misalignment_policy_violation",
+	"data_inspection_failed", "DataInspectionFailed", "1301",
+	"SensitiveContentDetected", "InputTextSensitiveContentDetected", "OutputTextSensitiveContentDetected",
+}
+
+// unnamedFilter is the reason of a filter that has no code.
+const unnamedFilter = "blocked"
+
+// filter returns the code of the provider's filter that blocked the request, "" for other errors.
+func (c *apiError) filter(status int) string {
+	if !slices.Contains([]int{0, http.StatusBadRequest, http.StatusForbidden, http.StatusUnprocessableEntity}, status) {
+		return ""
+	}
+	for _, word := range []string{c.code, c.kind} {
+		if slices.Contains(refusedCodes, word) {
+			return word
+		}
+	}
+	if refusedText.MatchString(c.text) {
+		return unnamedFilter
+	}
+	return ""
 }
 
 // excerpt returns the beginning of a text on one line. It redacts the key before it truncates, so

@@ -127,6 +127,47 @@ func FuzzAPIError(f *testing.F) {
 	})
 }
 
+// TestRefused reads how providers and proxies say that a filter blocked the request, and errors
+// that only look like it.
+func TestRefused(t *testing.T) {
+	const azure = `{"error": {"message": "The response was filtered", "code": "content_filter", "innererror": {"code": "ResponsibleAIPolicyViolation", ` +
+		`"content_filter_result": {"violence": {"filtered": true, "severity": "medium"}, "hate": {"filtered": false}}}}}`
+	for _, test := range []struct {
+		status int
+		body   string
+		want   string // the reason, empty if nothing was refused
+	}{
+		{400, azure, "content_filter: violence: The response was filtered"},
+		{200, azure, "content_filter: violence: The response was filtered"},
+		{400, `{"error": {"message": "ContentPolicyViolationError: AzureException", "type": null, "code": "400"}}`, "blocked: ContentPolicyViolationError: AzureException"},
+		{400, `{"type": "error", "error": {"type": "invalid_request_error", "message": "Output blocked by content filtering policy"}}`, "blocked: Output blocked by content filtering policy"},
+		{400, `{"error": {"message": "Your prompt was flagged as potentially violating our usage policy.", "code": "invalid_prompt"}}`, "blocked: Your prompt was flagged as potentially violating our usage policy."},
+		{400, `{"error": {"message": "high risk", "type": "content_filter"}}`, "content_filter: high risk"},
+		{400, `{"error": {"message": "Content Exists Risk", "type": "invalid_request_error", "code": "invalid_request_error"}}`, "blocked: Content Exists Risk"},
+		{403, `{"error": {"message": "This model requires moderation and your input was flagged", "code": 403}}`, "blocked: This model requires moderation and your input was flagged"},
+		{400, `{"error": {"message": "Violated guardrail policy", "code": "400"}}`, "blocked: Violated guardrail policy"},
+		{403, `{"code": "The caller does not have permission", "error": "Content violates usage guidelines. Failed check: SAFETY"}`, "blocked: Content violates usage guidelines. Failed check: SAFETY"},
+		{500, azure, ""},
+		{400, `{"error": {"message": "unknown field content_filter", "innererror": 5}}`, ""},
+		{403, `{"error": {"message": "your account may not use this model"}}`, ""},
+	} {
+		var got *provider.Failure
+		if test.status == http.StatusOK {
+			got = DecodeFailure([]byte(test.body), errors.New("no list of choices"), provider.Endpoint{Errors: words()})
+		} else {
+			to := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+				w.WriteHeader(test.status)
+				_, _ = w.Write([]byte(test.body))
+			})
+			_, err := send(t, to, time.Minute)
+			got, _ = errors.AsType[*provider.Failure](err)
+		}
+		if got == nil || got.Refusal != test.want || test.want != "" && got.Retryable {
+			t.Errorf("%d %s: got %+v, want refusal %q", test.status, test.body, got, test.want)
+		}
+	}
+}
+
 // TestContextOverflow reads how providers and servers say that a request does not fit into the
 // model's context, and errors that only look like it.
 func TestContextOverflow(t *testing.T) {

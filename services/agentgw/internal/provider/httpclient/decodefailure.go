@@ -31,7 +31,7 @@ func DecodeFailure(body []byte, err error, from provider.Endpoint) *provider.Fai
 	status := parsed.status()
 	failure := parsed.failure(status, from.Secret)
 	if status == 0 {
-		failure.Retryable = !failure.NoCredit
+		failure.Retryable = !failure.NoCredit && failure.Refusal == ""
 		failure.Detail = "the answer is an error: " + failure.Detail
 	}
 	return failure

@@ -48,7 +48,7 @@ func TestDecodeFailure(t *testing.T) {
 		"no list of choices":      {`{"choices":{"error":5}}`, again(`e: "{\"choices\":{\"error\":5}}"`)},
 		"a failed response":       {`{"status":"failed","error":{"code":"server_error","message":"m"},"output":[]}`, provider.Failure{Status: 500, Retryable: true, Detail: "m"}},
 		"a prompt":                {`{"status":"failed","error":{"code":"invalid_prompt","message":"m"},"output":[]}`, provider.Failure{Status: 400, Detail: "m"}},
-		"a policy":                {`{"status":"failed","error":{"code":"bio_policy","message":"m"},"output":[]}`, provider.Failure{Status: 400, Detail: "m"}},
+		"a policy":                {`{"status":"failed","error":{"code":"bio_policy","message":"m"},"output":[]}`, provider.Failure{Status: 400, Refusal: "bio_policy: m", Detail: "m"}},
 		"an unknown code":         {`{"error":{"code":1302,"type":"odd","message":"m"}}`, again("the answer is an error: m")},
 		"a text":                  {`{"error":"m"}`, again("the answer is an error: m")},
 		"no error":                {`{"error":null,"x":"` + secret + `"}`, again(`e: "{\"error\":null,\"x\":\"[key]\"}"`)},

@@ -105,7 +105,11 @@ func (c *Client) send(ctx context.Context, to provider.Endpoint, r *provider.Req
 	if host, ok := strings.CutPrefix(base, plainHTTP2); ok {
 		transport, base = c.h2c, "http://"+host
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, base+r.Path, bytes.NewReader(r.Body))
+	method := http.MethodPost
+	if r.Body == nil {
+		method = http.MethodGet
+	}
+	request, err := http.NewRequestWithContext(ctx, method, base+r.Path, bytes.NewReader(r.Body))
 	if err != nil {
 		return nil, &provider.Failure{Detail: "the base URL cannot be used: " + reason(err)}
 	}
@@ -114,7 +118,9 @@ func (c *Client) send(ctx context.Context, to provider.Endpoint, r *provider.Req
 			request.Header[name] = values
 		}
 	}
-	request.Header.Set("Content-Type", "application/json")
+	if r.Body != nil {
+		request.Header.Set("Content-Type", "application/json")
+	}
 	request.Header.Set("Accept", "application/json")
 	if user := request.URL.User; user != nil && request.Header.Get("Authorization") == "" {
 		password, _ := user.Password()

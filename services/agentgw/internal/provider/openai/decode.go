@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -45,6 +46,7 @@ func (c Codec) readChoice(answer *provider.Answer, choices []choice) error {
 		return nil
 	}
 	first := &choices[0]
+	answer.Refusal = lenient.Refusal(FinishReason(first.FinishReason), lenient.FilteredCategories(first.Filter))
 	if !lenient.Present(first.Message) {
 		answer.EmptyReason = first.withReason("the answer's choice has no message")
 		return nil
@@ -73,8 +75,8 @@ func (c Codec) readChoice(answer *provider.Answer, choices []choice) error {
 		return err
 	}
 	answer.Text = text
-	if answer.Text == "" && refusal != nil {
-		answer.Text = *refusal
+	if refusal != nil && *refusal != "" {
+		answer.Text, answer.Refusal = cmp.Or(text, *refusal), cmp.Or(answer.Refusal, lenient.JoinReason(lenient.RefusalText, *refusal))
 	}
 	if answer.Text == "" {
 		answer.EmptyReason = first.withReason("the answer has neither text nor calls")

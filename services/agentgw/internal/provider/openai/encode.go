@@ -10,6 +10,9 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 )
 
+// mistralHost is Mistral's server, which refuses a seed under OpenAI's name.
+const mistralHost = "api.mistral.ai"
+
 // Codec implements provider.Codec.
 type Codec struct {
 	// Compat accepts an answer whatever its finish reason, as the original does.
@@ -20,7 +23,12 @@ type Codec struct {
 func (Codec) Encode(q *provider.Query) (*provider.Request, error) {
 	body := request{
 		Messages: messages(q), Model: q.Model.GetModel(), Temperature: Temperature(q.Model), ReasoningEffort: q.Model.GetReasoningEffort(),
-		Seed: q.Seed,
+		Stop: q.Model.GetStop(),
+	}
+	if q.Host == mistralHost {
+		body.RandomSeed = q.Seed
+	} else {
+		body.Seed = q.Seed
 	}
 	// OpenAI's reasoning models take only the first name, many compatible servers only the second.
 	if limit := q.Model.GetMaxTokens(); q.Official {

@@ -10,6 +10,8 @@ import (
 var errorWords = provider.ErrorWords{
 	Statuses: map[string]int{
 		"context_length_exceeded":    http.StatusBadRequest,
+		"content_filter":             http.StatusBadRequest, // Azure and Moonshot
+		"content_policy_violation":   http.StatusBadRequest,
 		"invalid_api_key":            http.StatusUnauthorized,
 		"insufficient_quota":         http.StatusPaymentRequired,
 		"billing_hard_limit_reached": http.StatusPaymentRequired,

@@ -101,7 +101,7 @@ func TestDecode(t *testing.T) {
 		"odd content":  {message(`{"content":5}`), provider.Answer{EmptyReason: "the answer has neither text nor calls"}},
 		"empty text":   {message(`{"content":"","tool_calls":[]}`), provider.Answer{EmptyReason: "the answer has neither text nor calls"}},
 		"parts":        {message(`{"content":[{"type":"text","text":"a"},{"type":"image"},{"text":"b"}]}`), provider.Answer{Text: "ab"}},
-		"refusal":      {message(`{"content":null,"refusal":"no"}`), provider.Answer{Text: "no"}},
+		"refusal":      {message(`{"content":null,"refusal":"no"}`), provider.Answer{Text: "no", Refusal: "refusal: no"}},
 		"old call":     {message(`{"function_call":{"name":"f"}}`), provider.Answer{Calls: []turn.Call{{ID: id("call_1"), Name: "f", Arguments: "{}"}}}},
 		"old and text": {message(`{"content":"hi","function_call":{"name":"f"}}`), provider.Answer{Text: "hi"}},
 		"old and null": {message(`{"content":null,"function_call":{"name":"f"}}`), provider.Answer{Calls: []turn.Call{{ID: id("call_1"), Name: "f", Arguments: "{}"}}}},
@@ -139,15 +139,15 @@ func TestDecode(t *testing.T) {
 
 // TestDecodeEmpty checks the reasons of empty answers. A refusal replaces an empty text.
 func TestDecodeEmpty(t *testing.T) {
-	tests := []struct{ choice, text, nothing string }{
-		{`"message":{"content":""},"finish_reason":"length"`, "", "the answer has neither text nor calls: length"},
-		{`"message":{"content":null},"finish_reason":"content_filter"`, "", "the answer has neither text nor calls: content_filter"},
-		{`"message":{"content":[{"text":""},{"text":null}]},"finish_reason":"stop"`, "", "the answer has neither text nor calls: stop"},
-		{`"message":{"content":"","refusal":""},"finish_reason":5`, "", "the answer has neither text nor calls"},
-		{`"message":null,"finish_reason":"content_filter"`, "", "the answer's choice has no message: content_filter"},
-		{`"message":{"content":"","refusal":"I can't help."},"finish_reason":"stop"`, "I can't help.", ""},
-		{`"message":{"content":[],"refusal":"no"},"finish_reason":"stop"`, "no", ""},
-		{`"message":{"content":"x","refusal":"no"},"finish_reason":"length"`, "x", ""},
+	tests := []struct{ choice, text, nothing, refusal string }{
+		{`"message":{"content":""},"finish_reason":"length"`, "", "the answer has neither text nor calls: length", ""},
+		{`"message":{"content":null},"finish_reason":"content_filter"`, "", "the answer has neither text nor calls: content_filter", "content_filter"},
+		{`"message":{"content":[{"text":""},{"text":null}]},"finish_reason":"stop"`, "", "the answer has neither text nor calls: stop", ""},
+		{`"message":{"content":"","refusal":""},"finish_reason":5`, "", "the answer has neither text nor calls", ""},
+		{`"message":null,"finish_reason":"content_filter"`, "", "the answer's choice has no message: content_filter", "content_filter"},
+		{`"message":{"content":"","refusal":"I can't help."},"finish_reason":"stop"`, "I can't help.", "", "refusal: I can't help."},
+		{`"message":{"content":[],"refusal":"no"},"finish_reason":"stop"`, "no", "", "refusal: no"},
+		{`"message":{"content":"x","refusal":"no"},"finish_reason":"length"`, "x", "", "refusal: no"},
 	}
 	for _, test := range tests {
 		got, err := Codec{}.Decode([]byte(`{"choices":[{` + test.choice + `}]}`))
@@ -156,7 +156,7 @@ func TestDecodeEmpty(t *testing.T) {
 			continue
 		}
 		blank := test.nothing != "" && strings.Contains(test.choice, `"content":""`)
-		if diff := cmp.Diff(&provider.Answer{Text: test.text, EmptyReason: test.nothing, EmptyText: blank}, got, protocmp.Transform()); diff != "" {
+		if diff := cmp.Diff(&provider.Answer{Text: test.text, EmptyReason: test.nothing, EmptyText: blank, Refusal: test.refusal}, got, protocmp.Transform()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", test.choice, diff)
 		}
 	}

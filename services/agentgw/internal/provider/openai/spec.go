@@ -31,6 +31,6 @@ func Spec() provider.Spec {
 			{Name: "GPT_4_0125", Model: "gpt-4-0125-preview"},
 			{Name: "GPT_4_o_2024_05_13", Model: "gpt-4o-2024-05-13"},
 		},
-		Address: Address, Reasoning: Reasoning, Errors: errorWords, Codec: Codec{}, Compat: Codec{Compat: true}, ReplaysNative: true,
+		Address: Address, Reasoning: Reasoning, TakesStop: true, TakesSeed: true, Errors: errorWords, Codec: Codec{}, Compat: Codec{Compat: true}, ReplaysNative: true,
 	}
 }

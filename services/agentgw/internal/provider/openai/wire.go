@@ -28,7 +28,9 @@ type request struct {
 	MaxTokens           int32    `json:"max_tokens,omitempty"`
 	Temperature         *float64 `json:"temperature,omitempty"`
 	ReasoningEffort     string   `json:"reasoning_effort,omitempty"`
+	Stop                []string `json:"stop,omitempty"`
 	Seed                *int64   `json:"seed,omitempty"`
+	RandomSeed          *int64   `json:"random_seed,omitempty"` // Mistral's name of it
 
 	ResponseFormat *responseFormat `json:"response_format,omitempty"`
 }
@@ -110,6 +112,8 @@ type choice struct {
 	Message      json.RawMessage `json:"message"`
 	FinishReason json.RawMessage `json:"finish_reason"`
 	Error        json.RawMessage `json:"error"`
+	// Filter are the results of Azure's filter.
+	Filter json.RawMessage `json:"content_filter_results"`
 }
 
 // responseMessage is the message of an answer.

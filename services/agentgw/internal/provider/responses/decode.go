@@ -45,6 +45,12 @@ func decode(body []byte) (*provider.Answer, error) {
 		lenient.MarkCut(r.calls)
 	}
 	answer := &provider.Answer{Calls: r.calls, Usage: usageFields.Read(read.Usage)}
+	if read.Incomplete != nil {
+		answer.Refusal = lenient.Refusal(openai.FinishReason(read.Incomplete.Reason))
+	}
+	if text := r.refusal.String(); answer.Refusal == "" && text != "" {
+		answer.Refusal = lenient.JoinReason(lenient.RefusalText, text)
+	}
 	switch {
 	case len(r.calls) > 0:
 	case r.hasText:
@@ -81,6 +87,7 @@ type outputReader struct {
 	calls   []turn.Call
 	text    strings.Builder
 	hasText bool
+	refusal strings.Builder // the refusals among the text
 	// native are the items to send back. Reasoning is pending until the item that follows from it,
 	// because the provider refuses it alone.
 	native, pending []json.RawMessage
@@ -152,15 +159,22 @@ func (t *outputReader) message(raw json.RawMessage) (spoke bool, err error) {
 		return false, err
 	}
 	for _, part := range item.Content {
-		for _, field := range []json.RawMessage{part.Text, part.Refusal} {
-			text, err := openai.Text("text", field)
-			if err != nil {
-				return false, err
-			}
-			if text != nil {
+		text, err := openai.Text("text", part.Text)
+		if err != nil {
+			return false, err
+		}
+		refusal, err := openai.Text("refusal", part.Refusal)
+		if err != nil {
+			return false, err
+		}
+		for _, said := range []*string{text, refusal} {
+			if said != nil {
 				spoke = true
-				t.text.WriteString(*text)
+				t.text.WriteString(*said)
 			}
+		}
+		if refusal != nil {
+			t.refusal.WriteString(*refusal)
 		}
 	}
 	t.hasText = t.hasText || spoke

@@ -95,7 +95,7 @@ func TestDecode(t *testing.T) {
 		"no UTF-8":     {output("{\"type\":\"message\",\"content\":[null,{\"text\":\"a\xff\\ud83d\\u0041\"}]}"), provider.Answer{Text: "a\ufffd\ufffdA"}},
 		"object":       {output(`{"type":"function_call","call_id":"a","name":"f","arguments":{"x": 1.0}}`), provider.Answer{Calls: []turn.Call{{ID: id("a"), Name: "f", Arguments: `{"x": 1.0}`}}}},
 		"unknown item": {output(`null,{"type":"web_search_call"},{"content":[{"text":"x"}]}`), provider.Answer{EmptyReason: "the answer has neither text nor calls"}},
-		"refusal":      {output(`{"type":"message","content":[{"type":"refusal","refusal":"no"}]}`), provider.Answer{Text: "no"}},
+		"refusal":      {output(`{"type":"message","content":[{"type":"refusal","refusal":"no"}]}`), provider.Answer{Text: "no", Refusal: "refusal: no"}},
 		"texts":        {output(`{"type":"message","content":[{"text":"a"},{"text":"b"}]},{"type":"message","content":[{"text":"c"}]},{"type":"message"}`), provider.Answer{Text: "abc"}},
 		"nothing":      {output(""), provider.Answer{EmptyReason: "the answer has neither text nor calls"}},
 	}

@@ -1,0 +1,75 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"google.golang.org/protobuf/proto"
+
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+)
+
+const (
+	loadSubject = "load."
+	// firstLoadWait and nextLoadWait are how long a request waits for the first answer and for each
+	// further one. Nobody knows how many processes will answer.
+	firstLoadWait, nextLoadWait = time.Second, 100 * time.Millisecond
+)
+
+// Load returns the sum of what all processes do for a sweep. A process that does not answer in time
+// is missing in it.
+func (b Loads) Load(ctx context.Context, sweepID string) (*busv1.Load, error) {
+	sum := &busv1.Load{}
+	conn := b.js.Conn()
+	inbox := conn.NewInbox()
+	answers, err := conn.SubscribeSync(inbox)
+	if err != nil {
+		return nil, fmt.Errorf("load of %s: %w: %w", sweepID, ErrUnavailable, err)
+	}
+	defer func() { _ = answers.Unsubscribe() }() // fails only with the connection
+	if err := conn.PublishRequest(loadSubject+sweepID, inbox, nil); err != nil {
+		return nil, fmt.Errorf("load of %s: %w: %w", sweepID, ErrUnavailable, err)
+	}
+	for wait := firstLoadWait; ; wait = nextLoadWait {
+		waiting, cancel := context.WithTimeout(ctx, wait)
+		answer, err := answers.NextMsgWithContext(waiting)
+		cancel()
+		switch {
+		case errors.Is(err, context.Canceled):
+			return nil, err
+		case errors.Is(err, context.DeadlineExceeded), errors.Is(err, nats.ErrNoResponders):
+			return sum, nil
+		case err != nil:
+			return nil, fmt.Errorf("load of %s: %w: %w", sweepID, ErrUnavailable, err)
+		}
+		load, err := decode[busv1.Load](answer.Subject, answer.Data)
+		if err != nil {
+			return nil, err
+		}
+		sum.Running, sum.Ahead, sum.Scoring = sum.Running+load.GetRunning(), sum.Ahead+load.GetAhead(), sum.Scoring+load.GetScoring()
+		sum.Asked, sum.Limited = sum.Asked+load.GetAsked(), sum.Limited+load.GetLimited()
+	}
+}
+
+// ServeLoad answers what this process does for a sweep until stop is called. load must return at
+// once.
+func (b Loads) ServeLoad(load func(sweepID string) *busv1.Load) (stop func() error, err error) {
+	subscription, err := b.js.Conn().Subscribe(loadSubject+"*", func(message *nats.Msg) {
+		if raw, err := proto.Marshal(load(strings.TrimPrefix(message.Subject, loadSubject))); err == nil {
+			_ = message.Respond(raw) // the requester does without
+		}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("serve load: %w", err)
+	}
+	return func() error {
+		if err := subscription.Unsubscribe(); err != nil && !errors.Is(err, nats.ErrConnectionClosed) {
+			return fmt.Errorf("serve load: stop: %w", err)
+		}
+		return nil
+	}, nil
+}

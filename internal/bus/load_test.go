@@ -1,0 +1,41 @@
+package bus_test
+
+import (
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/toolsandbox/toolsandbox/internal/testkit/natstest"
+
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+)
+
+// TestLoad sums up what two processes do for a sweep. Without any it is nothing.
+func TestLoad(t *testing.T) {
+	b := natstest.Start(t)
+	check := func(sweepID string, want *busv1.Load) {
+		t.Helper()
+		if got, err := b.Load(t.Context(), sweepID); err != nil || !proto.Equal(got, want) {
+			t.Errorf("load of %s: got %v, %v, want %v", sweepID, got, err, want)
+		}
+	}
+	check("s", &busv1.Load{})
+	for range 2 {
+		stop, err := b.ServeLoad(func(sweepID string) *busv1.Load {
+			if sweepID != "s" {
+				return &busv1.Load{}
+			}
+			return &busv1.Load{Running: 1, Ahead: 2, Scoring: 3, Asked: 4, Limited: 5}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() {
+			if err := stop(); err != nil {
+				t.Error(err)
+			}
+		}()
+	}
+	check("s", &busv1.Load{Running: 2, Ahead: 4, Scoring: 6, Asked: 8, Limited: 10})
+	check("other", &busv1.Load{})
+}

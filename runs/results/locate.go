@@ -1,0 +1,52 @@
+package results
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Locate resolves a path of a run: its directory, one of its files, or a path of one of its
+// rollouts. It returns the run's directory, and the rollout's name if the path has one. A path
+// outside of runs is returned as it is.
+func Locate(path string) (run, rollout string) {
+	whole, err := filepath.Abs(path)
+	if err != nil {
+		return path, ""
+	}
+	for at := filepath.Clean(path); ; at = filepath.Join(at, "..") {
+		dir, err := filepath.Abs(at)
+		if err != nil {
+			return path, ""
+		}
+		if isFile(dir, RunFile) || isFile(dir, SummaryFile) {
+			inside, err := filepath.Rel(dir, whole)
+			if err != nil || !isOfRun(dir, inside) {
+				return path, ""
+			}
+			return at, rolloutOf(inside)
+		}
+		if dir == filepath.Dir(dir) {
+			return path, ""
+		}
+	}
+}
+
+// isOfRun reports whether a path inside a run's directory is one of the run's own.
+func isOfRun(dir, inside string) bool {
+	first, _, _ := strings.Cut(inside, string(filepath.Separator))
+	return inside == "." || first == TrajectoriesDirectory || first == StateDirectory || inside == first && isFile(dir, inside)
+}
+
+// rolloutOf returns the rollout's name in a path inside a run's directory.
+func rolloutOf(inside string) string {
+	if parts := strings.Split(inside, string(filepath.Separator)); len(parts) > 1 && parts[0] == TrajectoriesDirectory {
+		return parts[1]
+	}
+	return ""
+}
+
+func isFile(elements ...string) bool {
+	info, err := os.Stat(filepath.Join(elements...))
+	return err == nil && info.Mode().IsRegular()
+}

@@ -1,0 +1,38 @@
+package model
+
+import "sync"
+
+// load counts requests by sweep. Safe for concurrent use. The zero value is ready to use.
+type load struct {
+	mu     sync.Mutex
+	counts map[string]int
+}
+
+// begin counts a request until end is called.
+func (l *load) begin(sweep string) (end func()) {
+	l.add(sweep, 1)
+	return func() { l.add(sweep, -1) }
+}
+
+func (l *load) add(sweep string, n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.counts == nil {
+		l.counts = make(map[string]int)
+	}
+	if l.counts[sweep] += n; l.counts[sweep] == 0 {
+		delete(l.counts, sweep)
+	}
+}
+
+func (l *load) of(sweep string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.counts[sweep]
+}
+
+// Load returns the number of a sweep's requests without an answer yet, and of those that wait for
+// their budget.
+func (p *Player) Load(sweep string) (asked, limited int) {
+	return p.asked.of(sweep), p.limited.of(sweep)
+}
