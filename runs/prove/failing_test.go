@@ -14,11 +14,11 @@ import (
 // TestFailingCalls names a call of the oracle that fails, in a note or with the score that it
 // costs, unless a later call of the tool succeeds.
 func TestFailingCalls(t *testing.T) {
-	const fails, works = `{"person_id": "nobody"}`, `{"person_id": "p1"}`
+	const fails, works = `{}`, `{"is_self": true}`
 	turn := func(id, arguments string) *worldv1.ScriptTurn {
-		return &worldv1.ScriptTurn{Calls: []*worldv1.ToolCall{{Id: proto.String(id), Tool: "remove_contact", ArgumentsJson: arguments}}}
+		return &worldv1.ScriptTurn{Calls: []*worldv1.ToolCall{{Id: proto.String(id), Tool: "search_contacts", ArgumentsJson: arguments}}}
 	}
-	const named = "remove_contact of turn 1 fails with polars.exceptions.NoDataError: "
+	const named = "search_contacts of turn 1 fails with ValueError: "
 	for _, test := range []struct {
 		name   string
 		turns  []*worldv1.ScriptTurn
@@ -30,7 +30,7 @@ func TestFailingCalls(t *testing.T) {
 		{name: "tried again", turns: []*worldv1.ScriptTurn{turn("a", fails), turn("b", works)}},
 	} {
 		s := load(t, "testdata/right")[1]
-		s.Setup.Tools.Allow = append(s.GetSetup().GetTools().GetAllow(), "remove_contact")
+		s.Setup.Tools.Allow = append(s.GetSetup().GetTools().GetAllow(), "search_contacts")
 		s.Setup.OracleScript = slices.Concat(test.turns, s.GetSetup().GetOracleScript())
 		if !test.solves {
 			s.Setup.OracleScript = s.GetSetup().GetOracleScript()[:len(test.turns)]

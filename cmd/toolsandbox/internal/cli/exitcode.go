@@ -26,7 +26,7 @@ func exitCodes() []exitCode {
 		{process.ExitUsage, nil, "the command line, the environment or a settings file has a mistake, or a named run, scenario or pack does not exist; nothing was played or written"},
 		{process.ExitFailure, []string{"run"}, "a rollout has no score because something other than the agent failed, a limit of spending was reached, or a replayed rollout differs"},
 		{process.ExitFailure, []string{"scenario validate", "pack validate"}, "a file has a mistake"},
-		{process.ExitFailure, []string{"scenario prove", "pack prove"}, "a scenario is not proven"},
+		{process.ExitFailure, []string{"scenario prove", "pack prove"}, "a scenario is not proven, or a tool has a defect"},
 		{process.ExitFailure, []string{"scenario fmt"}, "--check is given and a file would change"},
 		{process.ExitFailure, []string{"scenario import"}, "the file has a mistake; nothing was written"},
 		{process.ExitFailure, []string{"session replay"}, "an answer or a table differs"},

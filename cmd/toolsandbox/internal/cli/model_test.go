@@ -212,7 +212,7 @@ func TestRunSampling(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	args := []string{
 		"run", "--agent", "openai:m", "--user", "openai:u", "--base-url", server.URL + "/v1", "--scenarios", "turn_off_wifi", "--out", out,
-		"--trials", "2", "--model-seed", "41", "--stop", "a,b", "--stop", "c",
+		"--probe=false", "--trials", "2", "--model-seed", "41", "--stop", "a,b", "--stop", "c",
 	}
 	if code := Main(args, &stdout, &stderr); code != 0 {
 		t.Fatalf("got code %d, want 0:\n%s%s", code, &stdout, &stderr)
@@ -251,7 +251,7 @@ func TestRunNeverAnswered(t *testing.T) {
 	defer server.Close()
 	out := filepath.Join(t.TempDir(), "out")
 	args := []string{
-		"run", "--agent", "openai:m", "--user", "openai:u", "--base-url", server.URL + "/v1", "--scenarios", "turn_off_wifi", "--out", out,
+		"run", "--probe=false", "--agent", "openai:m", "--user", "openai:u", "--base-url", server.URL + "/v1", "--scenarios", "turn_off_wifi", "--out", out,
 		"--model-timeout", "1s",
 	}
 	var stdout, stderr bytes.Buffer
