@@ -153,7 +153,7 @@ func TestSpendUnknownPrice(t *testing.T) {
 	t.Setenv("OPENAI_BASE_URL", "")
 	redirectTLS(t, "api.openai.com")
 	out := filepath.Join(t.TempDir(), "out")
-	code, output := attempt(t, "run", "--agent", "openai:unheard-of", "--spend-usd", "1", "--out", out, "turn_off_wifi")
+	code, output := attempt(t, "run", "--probe=false", "--agent", "openai:unheard-of", "--spend-usd", "1", "--out", out, "turn_off_wifi")
 	want := "spend limit cannot be kept: the price of unheard-of is not known: give a table of prices that has it (--agentgw-price-file), " +
 		"or limit tokens too (--spend-tokens); 0 of 1 rollouts are done: then continue with --out " + out + " --resume\n"
 	if code != 1 || !strings.HasSuffix(output, want) {

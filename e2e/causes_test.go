@@ -38,7 +38,7 @@ func TestCauses(t *testing.T) {
 	ended := choice(`{"content": "", "tool_calls": [{"id": "a", "type": "function", "function": {"name": "end_conversation", "arguments": "{}"}}]}`, "tool_calls")
 	user := answering(t, http.StatusOK, choice(`{"content": ""}`, "content_filter"), ended)
 	out := filepath.Join(t.TempDir(), "out")
-	printed := toolsandbox(t, "run", "-p", "1", "--agent", "openai:m", "--base-url", agent, "--user", "openai:m", "--user-base-url", user, "--out", out, "--trials", "2", "which_mateo")
+	printed := toolsandbox(t, "run", "--probe=false", "-p", "1", "--agent", "openai:m", "--base-url", agent, "--user", "openai:m", "--user-base-url", user, "--out", out, "--trials", "2", "which_mateo")
 	for _, want := range []string{
 		"\n no tool called           2      2       0.000        – \n refused: refusal         2      3       0.000        – \n", "\n the simulated user's fault  rollouts  times  score with  without \n",
 		"\n refused: content_filter            1      1       0.000    0.000 \n", ", n 2; without the rollouts whose user failed 0.", ", n 1\n", "\nfloors on this 1 scenario: idle 0.",
@@ -62,7 +62,7 @@ func TestNoCauses(t *testing.T) {
 	t.Parallel()
 	agent := answering(t, http.StatusUnauthorized, `{"error": {"message": "no"}}`)
 	out := filepath.Join(t.TempDir(), "out")
-	wantFailure(t, "3 of 3 rollouts have no score", "run", "-p", "1", "--agent", "openai:m", "--base-url", agent, "--out", out, "--trials", "3", "which_mateo")
+	wantFailure(t, "3 of 3 rollouts have no score", "run", "--probe=false", "-p", "1", "--agent", "openai:m", "--base-url", agent, "--out", out, "--trials", "3", "which_mateo")
 	run, err := results.ReadRun(out)
 	if err != nil || run.Totals.Done != 3 || run.Totals.CauseCounts != nil || run.Totals.Floors != nil {
 		t.Errorf("run: got %+v and %v, want three rollouts without causes and floors", run, err)

@@ -174,7 +174,7 @@ func playTwice(t *testing.T, players []string) (messages, printed string) {
 	dir := t.TempDir()
 	out, again := filepath.Join(dir, "out"), filepath.Join(dir, "again")
 	cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "toolsandbox"),
-		append(append([]string{"run"}, players...), "--out", out, "--trials", "2", "--parallel", "1", "turn_off_wifi")...)
+		append(append([]string{"run", "--probe=false"}, players...), "--out", out, "--trials", "2", "--parallel", "1", "turn_off_wifi")...)
 	cmd.Env = append(os.Environ(), "OPENAI_API_KEY=k")
 	output, err := cmd.CombinedOutput()
 	if err != nil {
