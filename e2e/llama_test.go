@@ -173,9 +173,6 @@ func TestLlamaAgent(t *testing.T) {
 	p := probeOf(t, out)
 	wantWord(t, p, "tools", p.Tools, "reach")
 	wantWord(t, p, "calls", p.Calls, "call")
-	if p.Seed == "ignored" || p.Temperature == "ignored" {
-		t.Errorf("got %+v, want settings that are kept", p)
-	}
 	checkCauses(t, out)
 	replay(t, out)
 }
