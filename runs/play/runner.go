@@ -206,17 +206,8 @@ func (o *Options) specify(ctx context.Context, stderr io.Writer, args []string) 
 			return sweep.Spec{}, process.UsageErrorf("%s attached:%s: nothing listens for it: give --attach-listen HOST:PORT, where it attaches", s.flag, name)
 		}
 	}
-	if o.euroeval.Iterations < 1 || o.euroeval.Iterations > 10000 {
-		return sweep.Spec{}, process.UsageErrorf("--iterations: %d given, expected 1 to 10000", o.euroeval.Iterations)
-	}
-	if o.trials < 1 || o.trials > 100000 {
-		return sweep.Spec{}, process.UsageErrorf("--trials: %d given, expected 1 to 100000", o.trials)
-	}
-	if o.maxBytes < minMaxBytes || o.maxBytes > maxMaxBytes {
-		return sweep.Spec{}, process.UsageErrorf("--max-rollout-bytes: %d given, expected %d to %d", o.maxBytes, minMaxBytes, maxMaxBytes)
-	}
-	if n := o.repeatLimit.or(0); n < 0 || n > maxRepeatLimit {
-		return sweep.Spec{}, process.UsageErrorf("--repeat-limit: %d given, expected 0 to %d", n, maxRepeatLimit)
+	if err := o.checkRanges(); err != nil {
+		return sweep.Spec{}, err
 	}
 	services, err := servicesOf(o.services)
 	if err != nil {
@@ -240,6 +231,23 @@ func (o *Options) specify(ctx context.Context, stderr io.Writer, args []string) 
 		RepeatLimit: o.repeatLimit.value,
 		Services:    services,
 	}, nil
+}
+
+// checkRanges checks the numbers that flags give.
+func (o *Options) checkRanges() error {
+	if o.euroeval.Iterations < 1 || o.euroeval.Iterations > 10000 {
+		return process.UsageErrorf("--iterations: %d given, expected 1 to 10000", o.euroeval.Iterations)
+	}
+	if o.trials < 1 || o.trials > 100000 {
+		return process.UsageErrorf("--trials: %d given, expected 1 to 100000", o.trials)
+	}
+	if o.maxBytes < minMaxBytes || o.maxBytes > maxMaxBytes {
+		return process.UsageErrorf("--max-rollout-bytes: %d given, expected %d to %d", o.maxBytes, minMaxBytes, maxMaxBytes)
+	}
+	if n := o.repeatLimit.or(0); n < 0 || n > maxRepeatLimit {
+		return process.UsageErrorf("--repeat-limit: %d given, expected 0 to %d", n, maxRepeatLimit)
+	}
+	return nil
 }
 
 // load returns the selected scenarios, and checks what they need.
