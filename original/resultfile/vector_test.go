@@ -12,7 +12,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/testkit/vectortest"
 	"github.com/toolsandbox/toolsandbox/internal/world"
-	"github.com/toolsandbox/toolsandbox/original/importer"
+	"github.com/toolsandbox/toolsandbox/original/importer/importertest"
 	"github.com/toolsandbox/toolsandbox/original/row/rowtest"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
@@ -27,21 +27,6 @@ func readJSON(t *testing.T, path string, into any) []byte {
 		t.Fatalf("%s: %v", path, err)
 	}
 	return raw
-}
-
-// vectorScenarios returns the original's scenarios.
-func vectorScenarios(t *testing.T) *importer.Scenarios {
-	t.Helper()
-	path := vectortest.Dir(t, "scenarios.json")
-	raw, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	scenarios, err := importer.Read(path, raw)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return scenarios
 }
 
 // TestGuardrailVectors compares the guardrails of every node of every base scenario.
@@ -60,7 +45,7 @@ func TestGuardrailVectors(t *testing.T) {
 		}
 	}
 	readJSON(t, vectortest.Dir(t, "scenarios.json"), &file)
-	scenarios, count := vectorScenarios(t), 0
+	scenarios, count := importertest.Scenarios(t), 0
 	for _, s := range file.Scenarios {
 		scenario, err := scenarios.Scenario(s.Name, "")
 		if err != nil {

@@ -11,12 +11,13 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/toolsandbox/toolsandbox/internal/testkit/vectortest"
+	"github.com/toolsandbox/toolsandbox/original/importer/importertest"
 )
 
 // TestVectors reads the files of scripted rollouts, writes them again and compares all bytes. The
 // original's order of guardrails in conversation.json depends on hashing, so the test sorts them.
 func TestVectors(t *testing.T) {
-	scenarios := vectorScenarios(t)
+	scenarios := importertest.Scenarios(t)
 	folders, err := os.ReadDir(vectortest.Dir(t, "results"))
 	if err != nil {
 		t.Fatal(err)

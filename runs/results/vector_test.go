@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/toolsandbox/toolsandbox/internal/testkit/vectortest"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	"github.com/toolsandbox/toolsandbox/original/importer"
 	"github.com/toolsandbox/toolsandbox/original/resultfile"
@@ -23,21 +22,6 @@ func readJSON(t *testing.T, path string, into any) []byte {
 		t.Fatalf("%s: %v", path, err)
 	}
 	return raw
-}
-
-// vectorScenarios returns the original's scenarios.
-func vectorScenarios(t *testing.T) *importer.Scenarios {
-	t.Helper()
-	path := vectortest.Dir(t, "scenarios.json")
-	raw, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	scenarios, err := importer.Read(path, raw)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return scenarios
 }
 
 // loadVector builds a rollout from its result files and its scenario.
