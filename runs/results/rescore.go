@@ -28,6 +28,9 @@ func ReplaceSummary(dir string, run *Run, summary *resultfile.Summary) error {
 		return err
 	}
 	if run != nil {
+		if run.Files == nil {
+			run.Files = make(map[string]string)
+		}
 		run.Files[SummaryFile] = digestOf(data)
 		if err := WriteRun(dir, run); err != nil {
 			return err

@@ -445,34 +445,30 @@ func TestGetTrajectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	entries := contactLog(rollout, digest)
-	version := func(index int32) *busv1.Snapshot {
-		return &busv1.Snapshot{SessionId: "s.0", Tables: []*worldv1.Table{{Name: contact, Index: index, Rows: []*worldv1.Row{{}}}}}
-	}
-	for _, snapshot := range []*busv1.Snapshot{version(2), version(2), version(3)} { // the last one's answers are not in the log
-		if err := i.Bus().PublishSnapshot(t.Context(), snapshot); err != nil {
+	for _, index := range []int32{2, 2, 3} { // the last one's answers are not in the log
+		table := &worldv1.Table{Name: contact, Index: index, Rows: []*worldv1.Row{{}}}
+		if err := i.Bus().PublishSnapshot(t.Context(), &busv1.Snapshot{SessionId: "s.0", Tables: []*worldv1.Table{table}}); err != nil {
 			t.Fatal(err)
 		}
+	}
+	trajectory := func() *orchestratorv1.GetTrajectoryResponse {
+		got, err := i.client.GetTrajectory(within(t), &orchestratorv1.GetTrajectoryRequest{RolloutId: "s.0"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
 	}
 	var last bus.Position
 	for n, entry := range entries {
 		if last, err = i.Bus().Append(t.Context(), "s.0", entry, last); err != nil {
 			t.Fatal(err)
 		}
-		got, err := i.client.GetTrajectory(within(t), &orchestratorv1.GetTrajectoryRequest{RolloutId: "s.0"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if ended := got.GetEnd() != nil; ended != (n == 3) {
-			t.Errorf("end after entry %d: got %v", n, got.GetEnd())
-		}
-		if want := min(n+1, 3); len(got.GetMessages()) != want {
-			t.Errorf("messages after entry %d: got %d, want %d", n, len(got.GetMessages()), want)
+		got := trajectory()
+		if ended, messages := got.GetEnd() != nil, len(got.GetMessages()); ended != (n == 3) || messages != min(n+1, 3) {
+			t.Errorf("after entry %d: got %d messages and ended %t, want %d and %t", n, messages, ended, min(n+1, 3), n == 3)
 		}
 	}
-	got, err := i.client.GetTrajectory(within(t), &orchestratorv1.GetTrajectoryRequest{RolloutId: "s.0"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := trajectory()
 	if start, updated := got.GetStarted().AsTime(), got.GetUpdated().AsTime(); !start.Before(updated) || time.Since(start) > time.Minute {
 		t.Errorf("times: got %v and %v, want two of just now, in order", start, updated)
 	}

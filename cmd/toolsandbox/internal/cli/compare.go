@@ -43,7 +43,7 @@ func compareRuns(first, second string, acceptEdits, asJSON bool, stdout, stderr 
 	var runs []report.ComparedRun
 	var records []*results.Run
 	for _, dir := range []string{first, second} {
-		summary, reader, err := readScores(dir, acceptEdits, stderr)
+		summary, reader, err := report.OpenFinished(dir, acceptEdits, stderr)
 		if err != nil {
 			return err
 		}

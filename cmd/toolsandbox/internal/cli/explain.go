@@ -72,7 +72,7 @@ func (o *explainOptions) run(ctx context.Context, dir, name string, stdout, stde
 	}
 	trajectory, err := o.scorer.reader.Trajectory(entry.Name, world.SchemaOrBuiltin(scenario.GetEvaluation().GetSchema()))
 	if err != nil {
-		return withAdvice(dir, err)
+		return report.WithAdvice(dir, err)
 	}
 	explained := &explain.Report{
 		Name: entry.Name, Evaluation: scenario.GetEvaluation(), Messages: trajectory.Messages, Causes: o.scorer.reader.Run().Causes()[entry.Name],

@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"context"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -9,8 +11,10 @@ import (
 
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	"github.com/toolsandbox/toolsandbox/runs/catalogue"
+	"github.com/toolsandbox/toolsandbox/runs/describe"
 	"github.com/toolsandbox/toolsandbox/runs/output"
 	"github.com/toolsandbox/toolsandbox/runs/report"
+	"github.com/toolsandbox/toolsandbox/scenario"
 )
 
 // scenarioLine is one scenario in the output for programs.
@@ -83,4 +87,18 @@ in the summary of a run, and the number of base scenarios per tool.`,
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.Flags().BoolVar(&counts, "counts", false, "count scenarios by category and by tool")
 	return cmd
+}
+
+// listCounts counts the selected scenarios over all variants.
+func listCounts(ctx context.Context, w, warnings io.Writer, from *catalogue.Selection, args []string, asJSON bool) error {
+	from.Variants = []string{catalogue.AllVariants, strings.TrimPrefix(scenario.ConfirmationSuffix, "_")}
+	scenarios, err := from.LoadExpanded(ctx, warnings, args)
+	if err != nil {
+		return err
+	}
+	counts := describe.CountScenarios(scenarios)
+	if asJSON {
+		return report.JSON(w, counts)
+	}
+	return counts.Write(w)
 }

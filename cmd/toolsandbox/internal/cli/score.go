@@ -197,7 +197,7 @@ func (r *rescore) one(ctx context.Context, client evaluatorv1.EvaluatorServiceCl
 		return nil
 	}
 	if err != nil {
-		return withAdvice(r.dir, err)
+		return report.WithAdvice(r.dir, err)
 	}
 	response, err := client.ScoreTrajectory(ctx, &evaluatorv1.ScoreTrajectoryRequest{
 		Evaluation: scenario.GetEvaluation(), Messages: trajectory.Messages, Tables: trajectory.Tables, TextIsNoCall: r.textIsNoCall,

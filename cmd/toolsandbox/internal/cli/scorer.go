@@ -2,11 +2,8 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -56,7 +53,7 @@ func (s *scorer) load(ctx context.Context, warnings io.Writer, dir string) (*res
 	if err := s.installation.Network.Validate(); err != nil {
 		return nil, nil, process.UsageErrorf("%w", err)
 	}
-	summary, reader, err := readScores(dir, s.acceptEdits, warnings)
+	summary, reader, err := report.OpenFinished(dir, s.acceptEdits, warnings)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -81,59 +78,6 @@ func (s *scorer) textIsNoCall() bool {
 	}
 	agent, err := player.Parse(worldv1.Role_ROLE_AGENT, run.Agent.Name)
 	return err == nil && agent.GetPlugin() != nil
-}
-
-// readScores reads the summary of the run in dir and returns a reader of its other files.
-func readScores(dir string, acceptEdits bool, warnings io.Writer) (*resultfile.Summary, *results.Reader, error) {
-	var edited func(string) error
-	if acceptEdits {
-		edited = func(path string) error { return report.Warn(warnings, "%s was changed after the run", path) }
-	}
-	reader, err := results.Open(dir, edited)
-	if err != nil {
-		return nil, nil, fmt.Errorf("%w: it has the digests of the other files; without it they are not verified", err)
-	}
-	summary, err := reader.Summary()
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, noSummary(dir)
-	}
-	if err != nil {
-		return nil, nil, withAdvice(dir, err)
-	}
-	return summary, reader, warnNotPlayed(warnings, dir, reader.Run())
-}
-
-// noSummary is the error for a directory without the results of a run.
-func noSummary(dir string) error {
-	if _, err := results.ReadRun(dir); err == nil {
-		return process.UsageErrorf("RUN: the run in %s has no results yet: toolsandbox run --out %s --resume with its flags plays it to its end", dir, report.ShellWord(dir))
-	}
-	if runs, err := filepath.Glob(filepath.Join(dir, "*", results.SummaryFile)); err == nil && len(runs) > 0 {
-		return process.UsageErrorf("RUN: %s holds no finished run; did you mean %s?", dir, filepath.Dir(runs[len(runs)-1]))
-	}
-	return process.UsageErrorf("RUN: %s holds no finished run: give the --out directory of toolsandbox run", dir)
-}
-
-// warnNotPlayed warns of a run that has not reached its end.
-func warnNotPlayed(w io.Writer, dir string, run *results.Run) error {
-	missing := run.NotPlayed()
-	if missing == 0 {
-		return nil
-	}
-	return report.Warn(w, "%d of %d rollouts of the run in %s are not played: toolsandbox run --out %s --resume with its flags plays them",
-		missing, run.Totals.Rollouts, dir, report.ShellWord(dir))
-}
-
-// withAdvice adds advice about a damaged file of the run in dir.
-func withAdvice(dir string, err error) error {
-	if !errors.Is(err, results.ErrDamaged) {
-		return err
-	}
-	advice := "toolsandbox run --out " + report.ShellWord(dir) + " --resume with the run's flags writes it again"
-	if errors.Is(err, results.ErrEdited) {
-		advice += ", --accept-edits reads it as it is"
-	}
-	return fmt.Errorf("%w: %s", err, advice)
 }
 
 // scenarioName returns the scenario name of a rollout: run appends the trial if it plays a scenario

@@ -1,4 +1,4 @@
-package cli
+package describe
 
 import (
 	"io"
@@ -40,11 +40,11 @@ func TestCountOriginal(t *testing.T) {
 			t.Errorf("%s: got %v, want no problem", e.Name, problems)
 		}
 	}
-	got := countScenarios(expanded)
+	got := CountScenarios(expanded)
 	if got.Confirmation == 0 {
 		t.Error("variants with confirmation: got none, want some")
 	}
-	want := []count{
+	want := []Count{
 		{"STATE_DEPENDENCY", 192}, {"CANONICALIZATION", 472}, {"SINGLE_TOOL_CALL", 152}, {"MULTIPLE_TOOL_CALL", 656},
 		{"SINGLE_USER_TURN", 584}, {"MULTIPLE_USER_TURN", 224}, {"INSUFFICIENT_INFORMATION", 224}, {"COREFERENCE", 0}, {"DISAMBIGUATION", 0},
 		{"NO_DISTRACTION_TOOLS", 129}, {"THREE_DISTRACTION_TOOLS", 129}, {"TEN_DISTRACTION_TOOLS", 129}, {"ALL_TOOLS_AVAILABLE", 129},
@@ -56,7 +56,7 @@ func TestCountOriginal(t *testing.T) {
 	if got.Base != 129 || got.Scenarios != 1032 || got.AnyTool != 0 {
 		t.Errorf("got %d base scenarios, %d in all, %d with any tool, want 129, 1032, 0", got.Base, got.Scenarios, got.AnyTool)
 	}
-	if first := (count{"end_conversation", 129}); got.Tools[0] != first || len(got.Tools) != 34 {
+	if first := (Count{"end_conversation", 129}); got.Tools[0] != first || len(got.Tools) != 34 {
 		t.Errorf("got %d tools, the first %v, want 34 and %v", len(got.Tools), got.Tools[0], first)
 	}
 }
@@ -78,11 +78,11 @@ func TestBuiltInCounts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	original, builtIn := countScenarios(scenario.Expand(scenarios.All(), nil)), countScenarios(chosen)
+	original, builtIn := CountScenarios(scenario.Expand(scenarios.All(), nil)), CountScenarios(chosen)
 	if builtIn.Base < original.Base || builtIn.Scenarios < original.Scenarios {
 		t.Errorf("got %d base scenarios and %d in all, want at least %d and %d", builtIn.Base, builtIn.Scenarios, original.Base, original.Scenarios)
 	}
-	number := func(counts []count, name string) int {
+	number := func(counts []Count, name string) int {
 		for _, c := range counts {
 			if c.Name == name {
 				return c.Count
@@ -99,38 +99,6 @@ func TestBuiltInCounts(t *testing.T) {
 	for _, c := range original.Tools {
 		if got, want := number(builtIn.Tools, c.Name), max(c.Count, fewest); got < want {
 			t.Errorf("base scenarios that need %s: got %d, want at least %d", c.Name, got, want)
-		}
-	}
-}
-
-// TestChoose selects scenarios by patterns and variants.
-func TestChoose(t *testing.T) {
-	t.Parallel()
-	from := catalogue.Selection{PackPaths: []string{"../../../../runs/describe/testdata/pack"}}
-	for _, c := range []struct {
-		name     string
-		variants []string
-		patterns []string
-		want     []string
-	}{
-		{"plain", []string{"plain"}, nil, []string{"described", "in_other_words"}},
-		{"by suffix", []string{"all_tools"}, nil, []string{"in_other_words_all_tools"}},
-		{"base and suffix", []string{"_all_tools", "plain"}, []string{"in_*"}, []string{"in_other_words", "in_other_words_all_tools"}},
-		{"name of a variant", []string{"plain"}, []string{"in_other_words_10_distraction_tools"}, []string{"in_other_words_10_distraction_tools"}},
-		{"pattern of variants", []string{"plain"}, []string{"*_name_scrambled"}, []string{"in_other_words_3_distraction_tools_tool_name_scrambled"}},
-		{"own augmentations", []string{"all_tools"}, []string{"described"}, []string{"described"}},
-		{"nothing", []string{"all"}, []string{"nothing"}, nil},
-		{"bad pattern", []string{"all"}, []string{"["}, nil},
-		{"bad variant", []string{"most"}, nil, nil},
-	} {
-		from.Variants = c.variants
-		chosen, err := from.Load(t.Context(), io.Discard, c.patterns)
-		var got []string
-		for _, s := range chosen {
-			got = append(got, s.GetSetup().GetName())
-		}
-		if diff := cmp.Diff(c.want, got); diff != "" || (err == nil) != (c.want != nil) {
-			t.Errorf("%s: %v (-want +got):\n%s", c.name, err, diff)
 		}
 	}
 }

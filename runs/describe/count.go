@@ -1,71 +1,59 @@
-package cli
+package describe
 
 import (
 	"cmp"
-	"context"
+	"fmt"
 	"io"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/toolsandbox/toolsandbox/original/resultfile"
-	"github.com/toolsandbox/toolsandbox/runs/catalogue"
-	"github.com/toolsandbox/toolsandbox/runs/report"
 	"github.com/toolsandbox/toolsandbox/scenario"
 	"github.com/toolsandbox/toolsandbox/scenario/form"
 	"github.com/toolsandbox/toolsandbox/services/toolhost"
 )
 
-// count is a number of scenarios.
-type count struct {
+// Count is a number of scenarios.
+type Count struct {
 	Name  string `json:"name"`
 	Count int    `json:"count"`
 }
 
-// counts is the output of scenario list --counts.
-type counts struct {
+// Counts are the numbers of scenarios by category and by tool.
+type Counts struct {
 	// Base is the number of base scenarios, Scenarios the number with the eight variants,
 	// Confirmation that of the variants in which tools need consent. Only the eight count for
 	// categories.
 	Base         int     `json:"base"`
 	Scenarios    int     `json:"scenarios"`
 	Confirmation int     `json:"confirmation"`
-	Categories   []count `json:"categories"`
+	Categories   []Count `json:"categories"`
 	// Tools counts the base scenarios per listed tool; AnyTool counts those that list none, and so
 	// get all.
-	Tools   []count `json:"tools"`
+	Tools   []Count `json:"tools"`
 	AnyTool int     `json:"any_tool"`
 }
 
-// listCounts counts the selected scenarios over all variants.
-func listCounts(ctx context.Context, w, warnings io.Writer, from *catalogue.Selection, args []string, asJSON bool) error {
-	from.Variants = []string{catalogue.AllVariants, strings.TrimPrefix(scenario.ConfirmationSuffix, "_")}
-	scenarios, err := from.LoadExpanded(ctx, warnings, args)
-	if err != nil {
-		return err
-	}
-	counts := countScenarios(scenarios)
-	if asJSON {
-		return report.JSON(w, counts)
-	}
-	tools := counts.Tools
-	if counts.AnyTool > 0 {
-		tools = append(slices.Clone(tools), count{"(any: none is listed)", counts.AnyTool})
+// Write writes the counts as text. The error is that of w.
+func (c *Counts) Write(w io.Writer) error {
+	tools := c.Tools
+	if c.AnyTool > 0 {
+		tools = append(slices.Clone(tools), Count{"(any: none is listed)", c.AnyTool})
 	}
 	sections := []struct {
 		title string
-		lines []count
+		lines []Count
 	}{
-		{"scenarios", []count{{"base scenarios", counts.Base}, {"with all variants", counts.Scenarios}, {"variants with confirmation", counts.Confirmation}}},
-		{"scenarios by category, over all variants", counts.Categories},
+		{"scenarios", []Count{{"base scenarios", c.Base}, {"with all variants", c.Scenarios}, {"variants with confirmation", c.Confirmation}}},
+		{"scenarios by category, over all variants", c.Categories},
 		{"base scenarios by tool", tools},
 	}
 	for _, section := range sections {
-		if err := printf(w, "%s:", section.title); err != nil {
+		if _, err := fmt.Fprintf(w, "%s:\n", section.title); err != nil {
 			return err
 		}
 		for _, line := range section.lines {
-			if err := printf(w, "%6d  %s", line.Count, line.Name); err != nil {
+			if _, err := fmt.Fprintf(w, "%6d  %s\n", line.Count, line.Name); err != nil {
 				return err
 			}
 		}
@@ -73,8 +61,9 @@ func listCounts(ctx context.Context, w, warnings io.Writer, from *catalogue.Sele
 	return nil
 }
 
-func countScenarios(scenarios []scenario.Expanded) *counts {
-	out := &counts{}
+// CountScenarios counts scenarios with their variants.
+func CountScenarios(scenarios []scenario.Expanded) *Counts {
+	out := &Counts{}
 	categories, tools := make(map[string]int), make(map[string]int)
 	for _, e := range scenarios {
 		if e.Suffix == scenario.ConfirmationSuffix {
@@ -111,17 +100,17 @@ func countScenarios(scenarios []scenario.Expanded) *counts {
 		}
 	}
 	for _, name := range order {
-		out.Categories = append(out.Categories, count{name, categories[name]})
+		out.Categories = append(out.Categories, Count{name, categories[name]})
 	}
 	for _, info := range toolhost.Tools() {
 		if name := info.GetTool().GetName(); name != scenario.AllowTool {
-			out.Tools = append(out.Tools, count{name, tools[name]})
+			out.Tools = append(out.Tools, Count{name, tools[name]})
 			delete(tools, name)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(tools)) { // those of packs
-		out.Tools = append(out.Tools, count{name, tools[name]})
+		out.Tools = append(out.Tools, Count{name, tools[name]})
 	}
-	slices.SortStableFunc(out.Tools, func(a, b count) int { return cmp.Compare(b.Count, a.Count) })
+	slices.SortStableFunc(out.Tools, func(a, b Count) int { return cmp.Compare(b.Count, a.Count) })
 	return out
 }
