@@ -71,7 +71,7 @@ func setting(word string) string {
 	switch word {
 	case "kept":
 		return "kept"
-	case "ignored":
+	case "differs":
 		return "not kept: equal requests had different answers"
 	case "refused":
 		return "the server refuses it"

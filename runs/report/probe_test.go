@@ -34,7 +34,7 @@ func TestWriteProbe(t *testing.T) {
 		},
 		{
 			&agentgwv1.ProbePlayerResponse{
-				Tools: agentgwv1.ProbePlayerResponse_TOOLS_DROPPED, Seed: agentgwv1.ProbePlayerResponse_SETTING_IGNORED,
+				Tools: agentgwv1.ProbePlayerResponse_TOOLS_DROPPED, Seed: agentgwv1.ProbePlayerResponse_SETTING_DIFFERS,
 				Temperature: agentgwv1.ProbePlayerResponse_SETTING_REFUSED, Requests: 2, Problem: "HTTP 429: slow down",
 			},
 			`probe of --agent openai:m: 2 requests

@@ -14,7 +14,7 @@ import (
 const (
 	unknown = agentgwv1.ProbePlayerResponse_SETTING_UNSPECIFIED
 	kept    = agentgwv1.ProbePlayerResponse_SETTING_KEPT
-	ignored = agentgwv1.ProbePlayerResponse_SETTING_IGNORED
+	differs = agentgwv1.ProbePlayerResponse_SETTING_DIFFERS
 	refused = agentgwv1.ProbePlayerResponse_SETTING_REFUSED
 	unsent  = agentgwv1.ProbePlayerResponse_SETTING_UNSENT
 )
@@ -130,7 +130,7 @@ func (p *prober) judgeSettings(ctx context.Context, base question, first *reply)
 			p.found.Seed = kept
 		}
 	} else if base.seed != nil {
-		p.found.Seed = ignored
+		p.found.Seed = differs
 	}
 	if base.temperature == nil {
 		return

@@ -65,7 +65,7 @@ func TestVerdicts(t *testing.T) {
 		want   verdicts
 	}{
 		"sound":                {&server{}, verdicts{"reach", "call", "kept", "kept"}},
-		"seed ignored":         {&server{ignoresSeed: true}, verdicts{"reach", "call", "ignored", "kept"}},
+		"answers differ":       {&server{ignoresSeed: true}, verdicts{"reach", "call", "differs", "kept"}},
 		"seed refused":         {&server{refuses: "seed", status: 400}, verdicts{"reach", "call", "refused", ""}},
 		"temperature refused":  {&server{refuses: "temperature", status: 422}, verdicts{"reach", "call", "kept", "refused"}},
 		"tools refused":        {&server{refuses: "tools", status: 500}, verdicts{"refused", "", "kept", ""}},

@@ -206,7 +206,7 @@ const (
 	// It has the effect that it should have.
 	ProbePlayerResponse_SETTING_KEPT ProbePlayerResponse_Setting = 1
 	// Equal requests with it have different answers.
-	ProbePlayerResponse_SETTING_IGNORED ProbePlayerResponse_Setting = 2
+	ProbePlayerResponse_SETTING_DIFFERS ProbePlayerResponse_Setting = 2
 	// The server refuses requests with it.
 	ProbePlayerResponse_SETTING_REFUSED ProbePlayerResponse_Setting = 3
 	// The gateway sends none to this model.
@@ -218,14 +218,14 @@ var (
 	ProbePlayerResponse_Setting_name = map[int32]string{
 		0: "SETTING_UNSPECIFIED",
 		1: "SETTING_KEPT",
-		2: "SETTING_IGNORED",
+		2: "SETTING_DIFFERS",
 		3: "SETTING_REFUSED",
 		4: "SETTING_UNSENT",
 	}
 	ProbePlayerResponse_Setting_value = map[string]int32{
 		"SETTING_UNSPECIFIED": 0,
 		"SETTING_KEPT":        1,
-		"SETTING_IGNORED":     2,
+		"SETTING_DIFFERS":     2,
 		"SETTING_REFUSED":     3,
 		"SETTING_UNSENT":      4,
 	}
@@ -607,7 +607,7 @@ const file_toolsandbox_agentgw_v1_check_proto_rawDesc = "" +
 	"\aSetting\x12\x17\n" +
 	"\x13SETTING_UNSPECIFIED\x10\x00\x12\x10\n" +
 	"\fSETTING_KEPT\x10\x01\x12\x13\n" +
-	"\x0fSETTING_IGNORED\x10\x02\x12\x13\n" +
+	"\x0fSETTING_DIFFERS\x10\x02\x12\x13\n" +
 	"\x0fSETTING_REFUSED\x10\x03\x12\x12\n" +
 	"\x0eSETTING_UNSENT\x10\x042\xe4\x01\n" +
 	"\x12PlayerCheckService\x12f\n" +
