@@ -251,9 +251,15 @@ func TestResumeCancelled(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	<-hang.reached
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	select {
+	case <-hang.reached:
+	case err := <-ended:
+		t.Fatalf("the run ended before it could be cancelled: %v\n%s", err, output.String())
+	}
 	cancel(t, services, "night")
-	err := cmd.Wait()
+	err := <-ended
 	server.end(hang) // afterwards, because rollouts could end before the cancellation
 	if err == nil || !strings.Contains(output.String(), "the sweep was cancelled with ") ||
 		!strings.Contains(output.String(), " of 4 rollouts scored: --out "+out+" --resume plays the others") {

@@ -108,18 +108,22 @@ func TestLongToolServerLost(t *testing.T) {
 	toolsandbox(t, "pack", "freeze", pack)
 	out := filepath.Join(t.TempDir(), "out")
 	args := []string{"run", "--agent", "oracle", "--pack", pack, "--toolhost-tool-server-timeout", "500ms", "--out", out}
-	stopped := make(chan struct{})
+	stopped, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(stopped)
-		<-called
-		server.stop()
+		select {
+		case <-called:
+			server.stop()
+		case <-ended:
+		}
 	}()
 	printed, err := exec.CommandContext(t.Context(), filepath.Join(bin, "toolsandbox"), args...).CombinedOutput()
+	close(ended)
+	<-stopped
 	if failed, ok := errors.AsType[*exec.ExitError](err); !ok || failed.ExitCode() != 1 {
 		t.Errorf("run: got %v, want exit code 1", err)
 	}
 	mustContain(t, "run", string(printed), "1 of 1 rollouts have no score because a service, a provider or a player failed", "tool server is unavailable: desk at grpc://"+server.address)
-	<-stopped
 	serveTools(t, server.address, shelf())
 	mustContain(t, "resumed run", toolsandbox(t, append(args, "--resume")...), "take_two_notes  1.000")
 }

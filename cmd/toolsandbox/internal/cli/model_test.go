@@ -299,13 +299,16 @@ func TestLongProgress(t *testing.T) {
 	stderr := &lineWaiter{text: "waiting for results: 0 of 5 rollouts are done, 2 running (2 wait for the model), 3 queued\n", seen: make(chan struct{})}
 	chat := chatHandler(t)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		<-stderr.seen
-		chat(w, r)
+		select {
+		case <-stderr.seen:
+			chat(w, r)
+		case <-r.Context().Done():
+		}
 	}))
 	defer server.Close()
 	args := []string{
 		"run", "--agent", "openai:m", "--user", "openai:u", "--base-url", server.URL + "/v1", "--scenarios", "turn_off_wifi", "--trials", "5",
-		"--parallel", "2", "--out", filepath.Join(t.TempDir(), "out"),
+		"--parallel", "2", "--probe=false", "--model-timeout", "3m", "--out", filepath.Join(t.TempDir(), "out"),
 	}
 	if code := Main(args, io.Discard, stderr); code != 0 {
 		t.Errorf("got code %d, want 0:\n%s", code, &stderr.all)

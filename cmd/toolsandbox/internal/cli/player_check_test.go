@@ -197,14 +197,17 @@ func TestPlayerCheckWaits(t *testing.T) {
 	srv := grpc.NewServer()
 	agentv1.RegisterAgentServiceServer(srv, greetingAgent{})
 	served := make(chan error, 1)
+	waited := false
 	told := writerFunc(func(raw []byte) {
 		if strings.Contains(string(raw), "waiting for up to 1m0s") {
+			waited = true
 			if err := release(); err != nil {
 				t.Error(err)
 			}
 			listener, err := net.Listen("tcp", address)
 			if err != nil {
 				t.Error(err)
+				served <- nil
 				return
 			}
 			go func() { served <- srv.Serve(listener) }()
@@ -213,6 +216,9 @@ func TestPlayerCheckWaits(t *testing.T) {
 	var stdout bytes.Buffer
 	if code := Main([]string{"run", "--agent", "grpc://" + address, "--wait", "1m", "--out", filepath.Join(t.TempDir(), "out"), "turn_off_wifi"}, &stdout, told); code != 0 {
 		t.Errorf("got code %d and\n%s\nwant 0", code, &stdout)
+	}
+	if !waited {
+		t.Fatal("the run did not wait for its agent")
 	}
 	srv.Stop()
 	if err := <-served; err != nil {
