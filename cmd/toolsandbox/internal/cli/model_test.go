@@ -299,6 +299,11 @@ func TestLongProgress(t *testing.T) {
 	stderr := &lineWaiter{text: "waiting for results: 0 of 5 rollouts are done, 2 running (2 wait for the model), 3 queued\n", seen: make(chan struct{})}
 	chat := chatHandler(t)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body) // or the server does not notice that the client is gone
+		if err != nil {
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
 		select {
 		case <-stderr.seen:
 			chat(w, r)
