@@ -40,7 +40,9 @@ func encodeEntry(entry *busv1.LogEntry, after Position) ([]byte, error) {
 		entry.Number, entry.Previous = 0, nil
 	}
 	options := proto.MarshalOptions{Deterministic: true}
-	raw, err := options.MarshalAppend(make([]byte, 0, options.Size(entry)+sealSize), entry)
+	raw := make([]byte, 0, options.Size(entry)+sealSize)
+	options.UseCachedSize = true // the entry has just been measured
+	raw, err := options.MarshalAppend(raw, entry)
 	if err != nil {
 		return nil, err
 	}

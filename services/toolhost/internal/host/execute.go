@@ -162,11 +162,12 @@ func digestAfter(before []byte, index int32, outcome *toolhostv1.OutcomeRecord) 
 // excludes conversation_active, which may only be known after the execution.
 func callsDigest(calls []*worldv1.Message) ([]byte, error) {
 	var raw []byte
+	options := proto.MarshalOptions{Deterministic: true, UseCachedSize: true} // each body is measured first
 	for _, call := range calls {
 		body := &worldv1.Message{Sender: call.GetSender(), Body: call.GetBody()}
 		raw = binary.AppendUvarint(raw, uint64(proto.Size(body)))
 		var err error
-		if raw, err = (proto.MarshalOptions{Deterministic: true}).MarshalAppend(raw, body); err != nil {
+		if raw, err = options.MarshalAppend(raw, body); err != nil {
 			return nil, fmt.Errorf("digest of calls: %w", err)
 		}
 	}
