@@ -24,9 +24,11 @@ TESTED = $(eval TESTED := $(shell go list -f '{{if or .TestGoFiles .XTestGoFiles
 # Those whose code or tests start goroutines, or something that does: they are tested with the race detector.
 CONCURRENT := ^[[:space:]]*(defer )?go (func|[a-zA-Z.]+)\(|\.Go\(|AfterFunc\(|\.Parallel\(\)|httptest\.|/(internal/(bus|rpc|natsserver|process|store)|runs/standalone)"|nats-server/v2/server"
 RACE = $(eval RACE := $(shell for dir in $(TESTED); do ! grep -qE '$(CONCURRENT)' $$dir/*.go || echo $$dir; done))$(RACE)
-# Their tests start all services, each anew. The quick loop leaves out their race detector, which make test-all has:
-# those of cli take six times as long with it, and those of e2e start programs that are built without it.
-LATE_RACE := $(addprefix $(CURDIR)/,cmd/toolsandbox/internal/cli e2e)
+# The tests of cli start all services, each anew, and take six times as long with the race detector: only make test-all
+# has it, for those that play. Those of e2e start programs that are built without it.
+CLI := $(CURDIR)/cmd/toolsandbox/internal/cli
+UNRACED := $(CLI) $(CURDIR)/e2e
+PLAYED := ^TestRun
 # A program with the race detector waits for a second at its end, for goroutines that are left. Tests leave none.
 export GORACE ?= atexit_sleep_ms=0
 
@@ -78,18 +80,19 @@ test: test-go test-python ## Run the tests that are quick, with the race detecto
 
 .PHONY: test-go
 test-go: $(VENV)/ready
-	go test $(TEST_FLAGS) $(QUICK) $(LATE_RACE) $(filter-out $(RACE),$(TESTED))
-	go test $(TEST_FLAGS) $(QUICK) -race $(filter-out $(LATE_RACE),$(RACE))
+	go test $(TEST_FLAGS) $(QUICK) $(UNRACED) $(filter-out $(RACE),$(TESTED))
+	go test $(TEST_FLAGS) $(QUICK) -race $(filter-out $(UNRACED),$(RACE))
 
 .PHONY: test-long
 test-long: $(VENV)/ready $(EXAMPLES)/ready $(MCP)/ready ## Run the tests that take long: kills, damage, isolation, the commands of the docs, examples
-	go test $(TEST_FLAGS) -run '$(LONG)' $(filter-out $(RACE),$(LATE))
-	go test $(TEST_FLAGS) -run '$(LONG)' -race $(filter $(RACE),$(LATE))
+	go test $(TEST_FLAGS) -run '$(LONG)' $(filter $(UNRACED),$(LATE)) $(filter-out $(RACE),$(LATE))
+	go test $(TEST_FLAGS) -run '$(LONG)' -race $(filter-out $(UNRACED),$(filter $(RACE),$(LATE)))
 
 .PHONY: test-all
 test-all: $(VENV)/ready $(EXAMPLES)/ready $(MCP)/ready test-python ## Run all tests once, quick and long, with the race detector wherever goroutines run
-	go test $(TEST_FLAGS) $(AT_ONCE) $(filter-out $(RACE),$(TESTED))
-	go test $(TEST_FLAGS) $(AT_ONCE) -race $(RACE)
+	go test $(TEST_FLAGS) $(AT_ONCE) $(UNRACED) $(filter-out $(RACE),$(TESTED))
+	go test $(TEST_FLAGS) $(AT_ONCE) -race $(filter-out $(UNRACED),$(RACE))
+	go test $(TEST_FLAGS) -race -run '$(PLAYED)' $(CLI)
 
 MODEL_TESTS ?= ^TestLlama
 .PHONY: test-model
