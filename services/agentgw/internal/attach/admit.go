@@ -33,8 +33,9 @@ func (d *demand) current(now time.Time) bool {
 	return d.inFlight > 0 || now.Sub(d.last) < demandMemory
 }
 
-// ask notes that a run asks for an agent, and ends the streams of its name that no run may mean.
-// The caller calls done when it does not wait any more.
+// ask notes that a run asks for an agent. If it is the first to do so with a secret, streams without
+// one end; a process with another secret stays, because it may be meant for another run, and gets no
+// turn. The caller calls done when it does not wait any more.
 func (r *Registry) ask(at Address) (done func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -49,28 +50,18 @@ func (r *Registry) ask(at Address) (done func()) {
 	}
 	renewed := !d.current(now)
 	d.inFlight++
-	if renewed {
-		r.refuseOthers(at.Name, now)
+	if open := r.agents[Address{Name: at.Name}]; renewed && open != nil {
+		if reason := r.refusal(Address{Name: at.Name}, now); reason != nil {
+			for _, s := range open.streams {
+				s.refuse(reason)
+			}
+		}
 	}
 	return func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		d.inFlight--
 		d.last = time.Now()
-	}
-}
-
-// refuseOthers ends the streams of a name that are not admitted any more. The caller holds mu.
-func (r *Registry) refuseOthers(name string, now time.Time) {
-	for at, a := range r.agents {
-		if at.Name != name {
-			continue
-		}
-		if reason := r.refusal(at, now); reason != nil {
-			for _, s := range a.streams {
-				s.refuse(reason)
-			}
-		}
 	}
 }
 

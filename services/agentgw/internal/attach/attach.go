@@ -330,7 +330,12 @@ func (r *Registry) streamFor(at Address, id string) (*agentStream, <-chan struct
 // admit adds a stream and returns the number of streams at its address. The error is a gRPC status:
 // PERMISSION_DENIED if the process may not play under the name.
 func (r *Registry) admit(ctx context.Context, at Address, s *agentStream) (streams int, err error) {
-	err = r.checkHeld(ctx, at)
+	r.mu.Lock()
+	err = r.refusal(at, time.Now())
+	r.mu.Unlock()
+	if err == nil {
+		err = r.checkHeld(ctx, at)
+	}
 	if err == nil {
 		streams, err = r.add(at, s)
 	}
