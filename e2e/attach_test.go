@@ -3,6 +3,8 @@ package e2e_test
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -15,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/status"
 
 	"github.com/toolsandbox/toolsandbox/e2e/internal/cluster"
@@ -219,5 +222,36 @@ func TestAttachedInstances(t *testing.T) {
 	again, err := results.ReadRun(filepath.Join(dir, "again"))
 	if err != nil || again.Agent.Instances != nil || again.Rollouts[0].AnsweredBy != nil {
 		t.Errorf("replay: got %v and %+v, want that nobody answered", err, again)
+	}
+}
+
+// TestAttachedCertificate runs a gateway that wants certificates of agents, with an agent that shows
+// one and another that shows none. The record has the subject of the certificate.
+func TestAttachedCertificate(t *testing.T) {
+	t.Parallel()
+	cert, key := writeCertificate(t)
+	pair, err := tls.LoadX509KeyPair(cert, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := os.ReadFile(cert)
+	if err != nil {
+		t.Fatal(err)
+	}
+	trusted := x509.NewCertPool()
+	trusted.AppendCertsFromPEM(raw)
+	address, out := porttest.Address(t), filepath.Join(t.TempDir(), "out")
+	attach(t, "grpcs://"+address, steal(t), grpc.WithTransportCredentials(credentials.NewTLS(&tls.Config{RootCAs: trusted})))
+	shown := credentials.NewTLS(&tls.Config{RootCAs: trusted, Certificates: []tls.Certificate{pair}})
+	attach(t, "grpcs://"+address, switchWifiOff, grpc.WithTransportCredentials(shown))
+	printed := toolsandbox(t, "run", "--agent", "attached:mine", "--attach-listen", address, "--attach-cert", cert, "--attach-key", key,
+		"--attach-client-ca", cert, "--out", out, "turn_off_wifi")
+	if !strings.Contains(strings.ReplaceAll(printed, "  ", ""), "2/2") {
+		t.Errorf("table: got\n%s\nwant both milestones of turn_off_wifi reached", printed)
+	}
+	expectAnsweredByOne(t, out)
+	run, err := results.ReadRun(out)
+	if err != nil || run.Agent.Instances[0].Certificate != "CN=localhost" {
+		t.Errorf("instances: got %+v, %v, want the certificate's subject", run.Agent.Instances, err)
 	}
 }

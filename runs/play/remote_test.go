@@ -19,7 +19,7 @@ import (
 // remoteValues returns a value for each flag without effect with --remote.
 func remoteValues() map[string]string {
 	return map[string]string{
-		"agent-ca": "ca.pem", "attach-cert": "cert.pem", "attach-key": "key.pem", "attach-listen": "localhost:9", "agentgw-breaker-failures": "5",
+		"agent-ca": "ca.pem", "attach-cert": "cert.pem", "attach-client-ca": "ca.pem", "attach-key": "key.pem", "attach-listen": "localhost:9", "agentgw-breaker-failures": "5",
 		"agentgw-limit": "openai=rpm:5", "agentgw-limit-queue": "5", "agentgw-max-pause": "5s", "agentgw-max-wait": "5s",
 		"agentgw-price-file": "price.yaml", "agentgw-template-dir": "templates", "toolhost-service-timeout": "5s", "toolhost-tool-server-timeout": "5s",
 		"toolhost-service-url": "http://localhost:1", "orchestrator-respond-timeout": "5s", "data-dir": "data", "sync": "always",

@@ -79,7 +79,7 @@ func (s *Server) check(ctx context.Context, p *agentgwv1.Player) error {
 		present, err := s.agents.IsAttached(ctx, at)
 		switch {
 		case errors.Is(err, attach.ErrSecretMissing):
-			err = fmt.Errorf("%w, which this run does not have: give it the agent's token, or choose another name", err)
+			err = fmt.Errorf("%w as %s, but this run has none: give it the agent's token, in TOOLSANDBOX_ATTACH_TOKEN or the file of --attach-token-file, or choose another name", err, at)
 		case err == nil && !present && at.Secret != "":
 			err = fmt.Errorf("%w as %s with the token of this run: the rollouts wait until one is", errNotAttached, at)
 		case err == nil && !present:

@@ -18,7 +18,7 @@ const (
 )
 
 // ErrSecretMissing means that an agent holds the name with a secret, and the player has none.
-var ErrSecretMissing = errors.New("an agent holds the name with a secret")
+var ErrSecretMissing = errors.New("an agent with a secret is attached")
 
 // errRefused means that a process may not play under the name. The text is for its people.
 var errRefused = errors.New("refused")
@@ -107,5 +107,5 @@ func (r *Registry) checkHeld(ctx context.Context, at Address) error {
 	case err != nil:
 		return err
 	}
-	return fmt.Errorf("%w: %s", ErrSecretMissing, at.Name)
+	return ErrSecretMissing
 }
