@@ -50,6 +50,7 @@ func attach(t *testing.T, address string, act agent.Func, options ...grpc.DialOp
 
 // steal is an agent that must not be asked.
 func steal(t *testing.T) agent.Func {
+	t.Helper()
 	return func(context.Context, *agent.Conversation) (agent.Reply, error) {
 		t.Error("an agent without the secret was asked for a turn")
 		return agent.Say("stolen"), nil
@@ -225,8 +226,8 @@ func TestAttachedInstances(t *testing.T) {
 	}
 }
 
-// TestAttachedCertificate runs a gateway that wants certificates of agents, with an agent that shows
-// one and another that shows none. The record has the subject of the certificate.
+// TestAttachedCertificate runs a gateway that wants certificates of agents, with an agent that
+// shows one and another that shows none. The record has the subject of the certificate.
 func TestAttachedCertificate(t *testing.T) {
 	t.Parallel()
 	cert, key := writeCertificate(t)

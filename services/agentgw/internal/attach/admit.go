@@ -33,9 +33,9 @@ func (d *demand) current(now time.Time) bool {
 	return d.inFlight > 0 || now.Sub(d.last) < demandMemory
 }
 
-// ask notes that a run asks for an agent. If it is the first to do so with a secret, streams without
-// one end; a process with another secret stays, because it may be meant for another run, and gets no
-// turn. The caller calls done when it does not wait any more.
+// ask notes that a run asks for an agent. If it is the first to do so with a secret, streams
+// without one end; a process with another secret stays, because it may be meant for another run,
+// and gets no turn. The caller calls done when it does not wait any more.
 func (r *Registry) ask(at Address) (done func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

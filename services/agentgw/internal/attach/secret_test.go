@@ -215,11 +215,7 @@ func TestIntroduction(t *testing.T) {
 		"escapes":        {nil, &agentv1.AttachRequest{Instance: "\x1b[31m"}, `instance "\x1b[31m"`},
 		"long software":  {nil, &agentv1.AttachRequest{Software: strings.Repeat("x", 101)}, "expected at most 100 characters"},
 	} {
-		ctx := t.Context()
-		for _, value := range test.authorization {
-			ctx = metadata.AppendToOutgoingContext(ctx, "authorization", value)
-		}
-		stream, err := r.client.Attach(ctx)
+		stream, err := r.client.Attach(metadata.NewOutgoingContext(t.Context(), metadata.MD{"authorization": test.authorization}))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -60,8 +60,8 @@ type Config struct {
 // Attached asks agents that attached themselves.
 type Attached interface {
 	// Act asks an agent for a turn, and returns the process that answered. Errors:
-	// attach.ErrNotAttached, attach.ErrNoAnswer, attach.ErrRetriesExhausted, attach.ErrUnsendable, and,
-	// with the process, a gRPC status that the agent answered, except UNAVAILABLE and CANCELLED.
+	// attach.ErrNotAttached, attach.ErrNoAnswer, attach.ErrRetriesExhausted, attach.ErrUnsendable,
+	// and, with the process, a gRPC status that the agent answered, except UNAVAILABLE and CANCELLED.
 	Act(ctx context.Context, at attach.Address, act *agentv1.ActRequest) (*agentv1.ActResponse, *agentgwv1.Instance, error)
 }
 

@@ -371,8 +371,8 @@ type Plugin struct {
 	TimeoutMs int64 `protobuf:"varint,2,opt,name=timeout_ms,json=timeoutMs,proto3" json:"timeout_ms,omitempty"`
 	// The name of an attached agent. Ignored if address is set.
 	Attached string `protobuf:"bytes,3,opt,name=attached,proto3" json:"attached,omitempty"`
-	// Of an attached agent: the hex HMAC-SHA-256 of its name under its secret. Only processes that
-	// attach with the secret are asked. Empty without a secret.
+	// Of an attached agent: the hex HMAC-SHA-256 of "toolsandbox attached agent NAME" under its secret.
+	// Only processes that attach with the secret are asked. Empty without a secret.
 	SecretDigest  string `protobuf:"bytes,4,opt,name=secret_digest,json=secretDigest,proto3" json:"secret_digest,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
