@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -223,6 +224,25 @@ func TestAttachedInstances(t *testing.T) {
 	again, err := results.ReadRun(filepath.Join(dir, "again"))
 	if err != nil || again.Agent.Instances != nil || again.Rollouts[0].AnsweredBy != nil {
 		t.Errorf("replay: got %v and %+v, want that nobody answered", err, again)
+	}
+}
+
+// TestAttachedFailure runs an agent that fails at once. The record names the process although it
+// wrote no message.
+func TestAttachedFailure(t *testing.T) {
+	t.Parallel()
+	address, out := porttest.Address(t), filepath.Join(t.TempDir(), "out")
+	attach(t, address, func(context.Context, *agent.Conversation) (agent.Reply, error) {
+		return agent.Reply{}, errors.New("no model")
+	})
+	toolsandbox(t, "run", "--agent", "attached:mine", "--attach-listen", address, "--out", out, "turn_off_wifi")
+	run, err := results.ReadRun(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &results.Answered{Agent: []results.InstanceTurns{{Instance: 0, Turns: 1, First: 4, Last: 4}}}
+	if diff := cmp.Diff(want, run.Rollouts[0].AnsweredBy); diff != "" || len(run.Agent.Instances) != 1 {
+		t.Errorf("answered by %+v (-want +got):\n%s", run.Agent.Instances, diff)
 	}
 }
 
