@@ -15,6 +15,8 @@ const (
 	demandMemory = time.Minute
 	// maxDemands bounds the addresses that are remembered without a turn in flight.
 	maxDemands = 1 << 12
+	// heldTimeout bounds the question to the other replicas whether a name is held.
+	heldTimeout = 5 * time.Second
 )
 
 // ErrSecretMissing means that an agent holds the name with a secret, and the player has none.
@@ -100,6 +102,8 @@ func (r *Registry) checkHeld(ctx context.Context, at Address) error {
 	if asked || at.Secret != "" {
 		return nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, heldTimeout)
+	defer cancel()
 	_, err := r.relay.Request(ctx, heldName(at.Name), nil)
 	switch {
 	case errors.Is(err, bus.ErrNotFound):

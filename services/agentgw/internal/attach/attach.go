@@ -156,7 +156,10 @@ func (r *Registry) Attach(stream agentv1.AttachService_AttachServer) error {
 		err = status.Error(codes.PermissionDenied, refused.Error())
 	}
 	log.Info("agent detached", "reason", reason(err))
-	return errors.Join(err, r.remove(at, s))
+	if removeErr := r.remove(at, s); removeErr != nil {
+		err = errors.Join(err, removeErr)
+	}
+	return err
 }
 
 func reason(err error) string {

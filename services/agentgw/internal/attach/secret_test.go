@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/codes"
@@ -88,7 +90,7 @@ func ask(t *testing.T, r replica, at attach.Address, conversation string) (strin
 func expectRefused(t *testing.T, err error, reason string) {
 	t.Helper()
 	text := status.Convert(err).Message()
-	if status.Code(err) != codes.PermissionDenied || !strings.Contains(text, reason) || strings.Contains(text, rightToken) || strings.Contains(text, wrongToken) {
+	if status.Code(err) != codes.PermissionDenied || !strings.HasPrefix(text, reason) || strings.Contains(text, rightToken) || strings.Contains(text, wrongToken) {
 		t.Errorf("got %v, want PERMISSION_DENIED with %q", err, reason)
 	}
 }
@@ -196,6 +198,24 @@ func TestRunWithoutSecret(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// TestForgottenRun attaches with another token than a run that has ended, before and after the
+// gateway has forgotten it.
+func TestForgottenRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := startReplica(t, noRelay{})
+		if there, err := r.IsAttached(t.Context(), secured(t, wrongToken)); there || err != nil {
+			t.Fatalf("IsAttached: got %v, %v, want nobody", there, err)
+		}
+		<-time.After(59 * time.Second)
+		expectRefused(t, <-echo(knock(t, r, rightToken, "next"), "right"), anotherToken)
+		<-time.After(time.Second)
+		echo(knock(t, r, rightToken, "next"), "right")
+		if got, by, err := ask(t, r, secured(t, rightToken), "x"); err != nil || got != "right" || by.GetId() != "next" {
+			t.Errorf("turn of the next run: got %q by %v, %v", got, by, err)
+		}
+	})
 }
 
 // TestIntroduction attaches with values that are none.
