@@ -24,7 +24,9 @@ func (o *Options) rejectIneffective(spec sweep.Spec) error {
 	if spec.Recording != nil {
 		noModel = "but with --replay no model is asked"
 	}
+	attached := slices.ContainsFunc(slices.Concat(spec.Agents, spec.Users), isAttached)
 	return errors.Join(
+		o.reject(attached && spec.Recording == nil, "but nobody plays as attached:NAME", o.registerToken),
 		o.reject(asksModels(spec), noModel, modelFlags),
 		o.reject(slices.ContainsFunc(spec.Scenarios, isRecord), "but no selected scenario is a record of EuroEval", o.registerEuroEval),
 	)

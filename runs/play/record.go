@@ -138,14 +138,14 @@ var (
 	query    = regexp.MustCompile(`(://[^\s?#]*)\?[^\s#]*`)
 )
 
-// Secrets returns the values of the variables with names of secrets, the longest first. Our own
-// flags' variables are no secrets. The environment has the form of os.Environ.
+// Secrets returns the values of the variables with names of secrets, the longest first. Of our own
+// variables only AttachTokenVariable is a secret. The environment has the form of os.Environ.
 func Secrets(environment []string) []string {
 	var secrets []string
 	for _, variable := range environment {
 		name, value, _ := strings.Cut(variable, "=")
 		for _, suffix := range []string{"KEY", "TOKEN", "SECRET", "PASSWORD"} {
-			if strings.HasSuffix(name, suffix) && !strings.HasPrefix(name, "TOOLSANDBOX_") && len(value) >= minSecretLength {
+			if strings.HasSuffix(name, suffix) && (name == AttachTokenVariable || !strings.HasPrefix(name, "TOOLSANDBOX_")) && len(value) >= minSecretLength {
 				secrets = append(secrets, value)
 			}
 		}

@@ -33,8 +33,9 @@ type recording struct {
 	hasExternalInput bool
 }
 
-// specify stores the specification and returns its digest.
+// specify stores the specification without secrets and returns its digest.
 func (d *directory) specify(spec sweep.Spec) (digest string, err error) {
+	spec.Agents, spec.Users = withoutSecrets(spec.Agents), withoutSecrets(spec.Users)
 	messages := []proto.Message{spec.WithoutScenarios()}
 	for _, scenario := range spec.Scenarios {
 		messages = append(messages, scenario)

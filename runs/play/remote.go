@@ -16,7 +16,7 @@ func remoteFlags() map[string]string {
 		toolHost = "give it to toolsandbox serve toolhost there"
 	)
 	return map[string]string{
-		"agent-ca": gateway, "attach-cert": gateway, "attach-key": gateway, "attach-listen": gateway, "agentgw-breaker-failures": gateway,
+		"agent-ca": gateway, "attach-cert": gateway, "attach-client-ca": gateway, "attach-key": gateway, "attach-listen": gateway, "agentgw-breaker-failures": gateway,
 		"agentgw-limit": gateway, "agentgw-limit-queue": gateway, "agentgw-max-pause": gateway, "agentgw-max-wait": gateway,
 		"agentgw-price-file": gateway, "agentgw-template-dir": gateway,
 		"toolhost-service-timeout": toolHost, "toolhost-service-url": toolHost, "toolhost-tool-server-timeout": toolHost,

@@ -47,7 +47,7 @@ func (o *Options) resumed(d *directory, now *results.Run) (*results.Run, error) 
 	case run.Catalogue.Digest != now.Catalogue.Digest:
 		return nil, process.UsageErrorf("--resume: the scenarios have changed since the run in %s started with %s: restore them, or choose another --out; toolsandbox score %[1]s scores what was played by changed milestones and measures", d.path, commitOf(run.Program))
 	case run.SpecDigest != now.SpecDigest:
-		return nil, process.UsageErrorf("--resume: files that flags name have changed since the run in %s started: restore those of --agent, --user or --replay, or choose another --out", d.path)
+		return nil, process.UsageErrorf("--resume: files that flags name have changed since the run in %s started: restore those of --agent, --user or --replay and the token of attached agents, or choose another --out", d.path)
 	}
 	if !o.installation.Network.Remote && !exists(filepath.Join(o.installation.Dir, rpc.StreamDirectory)) {
 		return nil, process.UsageErrorf("--resume: the rollouts of the run in %s are not in %s: repeat its --data-dir or --remote, or choose another --out", d.path, o.installation.Dir)

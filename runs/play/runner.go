@@ -55,6 +55,7 @@ type Options struct {
 	spend        spendOptions
 	probe        probeOptions
 	agent, user  string
+	tokenFile    string
 	out, dataDir string
 	sweepID      string
 	trials       int
@@ -118,6 +119,7 @@ func (o *Options) RegisterFlags(flags *pflag.FlagSet) {
 	o.installation.Network.Sync.RegisterFlag(flags)
 	o.installation.Orchestrator.RegisterTurnFlags(flags)
 	o.installation.AgentGateway.RegisterAttachFlags(flags)
+	o.registerToken(flags)
 	o.installation.AgentGateway.RegisterTemplateFlags(flags)
 	o.installation.AgentGateway.RegisterBudgetFlags(flags)
 	o.log.RegisterFlags(flags)
@@ -200,10 +202,12 @@ func (o *Options) specify(ctx context.Context, stderr io.Writer, args []string) 
 	if err := separate(agent, user, stderr); err != nil {
 		return sweep.Spec{}, err
 	}
+	if err := o.setSecrets(agent, user); err != nil {
+		return sweep.Spec{}, err
+	}
 	for _, s := range []flaggedPlayer{{"--agent", agent}, {"--user", user}} {
-		name := s.player.GetPlugin().GetAttached()
-		if name != "" && !atTerminal(s.player) && !o.installation.Network.Remote && o.installation.AgentGateway.AttachListen == "" {
-			return sweep.Spec{}, process.UsageErrorf("%s attached:%s: nothing listens for it: give --attach-listen HOST:PORT, where it attaches", s.flag, name)
+		if isAttached(s.player) && !o.installation.Network.Remote && o.installation.AgentGateway.AttachListen == "" {
+			return sweep.Spec{}, process.UsageErrorf("%s attached:%s: nothing listens for it: give --attach-listen HOST:PORT, where it attaches", s.flag, s.player.GetPlugin().GetAttached())
 		}
 	}
 	if err := o.checkRanges(); err != nil {
@@ -446,7 +450,7 @@ func (o *Options) show(stdout, stderr io.Writer, collector *collector) error {
 	if err := errors.Join(
 		report.WriteTable(stdout, collector.rows, summary.Categories), report.WriteEuroEval(stdout, collector.euroeval),
 		report.WriteFloors(stdout, totals.Floors, summary.Mean(), totals.Scored, totals.Rollouts), report.WriteCauses(stdout, totals.CauseCounts),
-		report.WriteUserFlags(stdout, totals.UserFlagCounts), report.WriteUsage(stdout, collector.rows),
+		report.WriteUserFlags(stdout, totals.UserFlagCounts), report.WriteUsage(stdout, collector.rows), report.WriteInstances(stdout, collector.record.Agent, collector.record.User),
 	); err != nil {
 		return err
 	}

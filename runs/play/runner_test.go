@@ -93,7 +93,7 @@ func TestSpendInEnvironment(t *testing.T) {
 }
 
 func TestRedact(t *testing.T) {
-	secrets := Secrets([]string{"OPENAI_API_KEY=sk-longer-than-this", "MY_TOKEN=sk-longer", "DB_PASSWORD=short", "TOOLSANDBOX_TLS_KEY=certificate/key.pem", "HOME=/home/somebody"})
+	secrets := Secrets([]string{"OPENAI_API_KEY=sk-longer-than-this", "MY_TOKEN=sk-longer", "DB_PASSWORD=short", "TOOLSANDBOX_TLS_KEY=certificate/key.pem", "TOOLSANDBOX_ATTACH_TOKEN=of-attached-agents", "HOME=/home/somebody"})
 	for text, want := range map[string]string{
 		"":                                      "",
 		"http://localhost:8000/v1":              "http://localhost:8000/v1",
@@ -105,6 +105,7 @@ func TestRedact(t *testing.T) {
 		"vertex:claude@20240620":                "vertex:claude@20240620",
 		"http://h/sk-longer-than-this/v1":       "http://h/[redacted]/v1",
 		"sk-longer":                             "[redacted]",
+		"x=of-attached-agents":                  "x=[redacted]",
 		"short certificate/key.pem":             "short certificate/key.pem",
 		"see http://u:p@h and http://v:q@i?k=1": "see http://[redacted]@h and http://[redacted]@i?[redacted]",
 	} {
@@ -118,7 +119,7 @@ func TestRedact(t *testing.T) {
 func TestFlagsAreClassified(t *testing.T) {
 	free := []string{
 		"out", "data-dir", "parallel", "resume", "sweep-id", "json", "remote", "orchestrator-addr", "evaluator-addr", "spend-tokens", "spend-usd", "require-price",
-		"agent-ca", "attach-cert", "attach-key", "attach-listen", "tls-ca", "tls-cert", "tls-key", "max-message-bytes", "log-format", "log-level",
+		"agent-ca", "attach-cert", "attach-client-ca", "attach-key", "attach-listen", "attach-token-file", "tls-ca", "tls-cert", "tls-key", "max-message-bytes", "log-format", "log-level",
 		"otlp-endpoint", "otlp-tls", "trace-ratio", "orchestrator-respond-timeout", "toolhost-service-timeout", "toolhost-tool-server", "toolhost-tool-server-timeout", "agentgw-breaker-failures",
 		"agentgw-limit", "agentgw-limit-queue", "agentgw-max-pause", "agentgw-max-wait", "agentgw-price-file", "wait", "remote-wait",
 		"sync", "iterations", "compat-order", "probe", "allow-no-tools", "floors",

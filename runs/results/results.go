@@ -38,6 +38,8 @@ type Rollout struct {
 	resultfile.Rollout
 	// Usage is the usage of models by turn.
 	Usage []*busv1.TurnUsage
+	// Answered is which process answered which turn of an attached agent.
+	Answered []*busv1.AnsweredTurn
 	// Work is when workers played the rollout.
 	Work []Work
 	// Damage is the reason why the trajectory cannot be read, empty if it can.

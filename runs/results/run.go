@@ -66,6 +66,10 @@ type Player struct {
 	Name string `json:"name"`
 	// Model is null for other players than models.
 	Model *Model `json:"model"`
+	// Instances are the processes that answered as an attached agent until the last end, in the order
+	// of the rollouts, nil for other players. There are at most 100: the last one stands for all
+	// further ones.
+	Instances []Instance `json:"instances,omitempty"`
 }
 
 // Model is a language model. Null and empty settings are the provider's defaults.
@@ -187,6 +191,8 @@ type Outcome struct {
 	Causes []Cause `json:"causes,omitempty"`
 	// Usage is the usage of models, nil without models.
 	Usage *Usage `json:"usage,omitempty"`
+	// AnsweredBy is which process answered which turns, nil without attached agents.
+	AnsweredBy *Answered `json:"answered_by,omitempty"`
 }
 
 // Totals sums up the outcomes of a run.
@@ -232,6 +238,7 @@ func (r *Run) End(now time.Time, total int, rollouts []Rollout) {
 		}
 		turns = append(turns, rollout.Usage...)
 	}
+	r.setInstances(rollouts)
 	totals.Usage = usage(turns)
 	totals.CauseCounts = CountCauses(CausedScores(rollouts), len(rollouts), totals.FailureClasses[UserFailure])
 	r.Totals = totals

@@ -39,11 +39,11 @@ func (s *Server) serveAttached(ctx context.Context, cfg Config, log *slog.Logger
 		grpc.WaitForHandlers(true),
 	}
 	if cfg.AttachCert != "" {
-		creds, err := credentials.NewServerTLSFromFile(cfg.AttachCert, cfg.AttachKey)
+		secure, err := cfg.attachTLS()
 		if err != nil {
-			return fmt.Errorf("--attach-cert, --attach-key: %w", err)
+			return err
 		}
-		options = append(options, grpc.Creds(creds))
+		options = append(options, grpc.Creds(credentials.NewTLS(secure)))
 	}
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp", cfg.AttachListen)

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/attach"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/model"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/plugin"
 
@@ -38,6 +39,7 @@ func (c checker) CheckPlayer(ctx context.Context, req *agentgwv1.CheckPlayerRequ
 		{errNotAttached, agentgwv1.CheckPlayerResponse_STATE_AWAITED},
 		{plugin.ErrUnavailable, agentgwv1.CheckPlayerResponse_STATE_UNREACHABLE},
 		{model.ErrUnreachable, agentgwv1.CheckPlayerResponse_STATE_UNREACHABLE},
+		{attach.ErrSecretMissing, agentgwv1.CheckPlayerResponse_STATE_UNUSABLE},
 		{plugin.ErrAddress, agentgwv1.CheckPlayerResponse_STATE_UNUSABLE},
 		{model.ErrNotConfigured, agentgwv1.CheckPlayerResponse_STATE_UNUSABLE},
 	} {
@@ -73,10 +75,15 @@ func (s *Server) check(ctx context.Context, p *agentgwv1.Player) error {
 		if address := kind.Plugin.GetAddress(); address != "" {
 			return s.plugins.Check(ctx, address, checkTimeout)
 		}
-		name := kind.Plugin.GetAttached()
-		present, err := s.agents.IsAttached(ctx, name)
-		if err == nil && !present {
-			err = fmt.Errorf("%w as %s: the rollouts wait until one is", errNotAttached, name)
+		at := attach.Address{Name: kind.Plugin.GetAttached(), Secret: kind.Plugin.GetSecretDigest()}
+		present, err := s.agents.IsAttached(ctx, at)
+		switch {
+		case errors.Is(err, attach.ErrSecretMissing):
+			err = fmt.Errorf("%w as %s, but this run has none: give it the agent's token, in TOOLSANDBOX_ATTACH_TOKEN or the file of --attach-token-file, or choose another name", err, at)
+		case err == nil && !present && at.Secret != "":
+			err = fmt.Errorf("%w as %s with the token of this run: the rollouts wait until one is", errNotAttached, at)
+		case err == nil && !present:
+			err = fmt.Errorf("%w as %s: the rollouts wait until one is", errNotAttached, at)
 		}
 		return err
 	default:

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/health"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
@@ -172,11 +173,51 @@ func TestCheckAttached(t *testing.T) {
 			t.Fatalf("got %s, want READY in the end", state)
 		}
 	}
+	secured := play(t, agent, "attached:mine")
+	if err := player.SetSecret(secured, "a-token-of-some-length"); err != nil {
+		t.Fatal(err)
+	}
+	if state, detail := checkPlayer(t, client, secured); state != "AWAITED" || detail != "no agent is attached yet as mine with the token of this run: the rollouts wait until one is" {
+		t.Errorf("with a secret: got %s, %q, want AWAITED", state, detail)
+	}
 	if err := stream.CloseSend(); err != nil {
 		t.Fatal(err)
 	}
 	if turn, err := stream.Recv(); err == nil {
 		t.Errorf("the agent got %v, want to be asked for nothing", turn)
+	}
+}
+
+// TestCheckHeldName checks a player without a secret whose name an agent holds with one.
+func TestCheckHeldName(t *testing.T) {
+	t.Parallel()
+	cfg := withKeys(nil)
+	cfg.AttachListen = porttest.Address(t)
+	client := startChecker(t, cfg)
+	conn, err := grpc.NewClient(cfg.AttachListen, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultCallOptions(grpc.WaitForReady(true)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	stream, err := agentv1.NewAttachServiceClient(conn).Attach(metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer a-token-of-some-length"))
+	if err == nil {
+		err = stream.Send(&agentv1.AttachRequest{Kind: &agentv1.AttachRequest_Name{Name: "mine"}})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	secured := play(t, agent, "attached:mine")
+	if err := player.SetSecret(secured, "a-token-of-some-length"); err != nil {
+		t.Fatal(err)
+	}
+	for state := ""; state != "READY"; {
+		if state, _ = checkPlayer(t, client, secured); state != "READY" && state != "AWAITED" {
+			t.Fatalf("got %s, want READY in the end", state)
+		}
+	}
+	const want = "an agent with a secret is attached as mine, but this run has none: give it the agent's token, in TOOLSANDBOX_ATTACH_TOKEN or the file of --attach-token-file, or choose another name"
+	if state, detail := checkPlayer(t, client, play(t, agent, "attached:mine")); state != "UNUSABLE" || detail != want {
+		t.Errorf("without the secret: got %s, %q, want UNUSABLE, %q", state, detail, want)
 	}
 }
 

@@ -1,6 +1,7 @@
 package agentgw
 
 import (
+	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -65,6 +66,9 @@ type Config struct {
 	AttachListen string
 	// AttachCert and AttachKey are PEM files that turn TLS on at AttachListen.
 	AttachCert, AttachKey string
+	// AttachClientCA is a PEM file of authorities: agents that attach have to show a certificate from
+	// one of them. Empty asks them for none.
+	AttachClientCA string
 	// AgentCA is a PEM file of authorities to trust at agents that are dialled with TLS. Empty trusts
 	// the system's.
 	AgentCA string
@@ -112,7 +116,9 @@ func (c *Config) RegisterAttachFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&c.AttachCert, "attach-cert", c.AttachCert, "PEM file with the certificate for agents that attach; turns TLS on")
 	fs.StringVar(&c.AgentCA, "agent-ca", c.AgentCA, "PEM file with the trusted authorities for --agent grpcs://HOST:PORT (default: the system's)")
 	fs.StringVar(&c.AttachKey, "attach-key", c.AttachKey, "PEM file with the certificate's key")
+	fs.StringVar(&c.AttachClientCA, "attach-client-ca", c.AttachClientCA, "PEM file with the authorities whose certificates agents have to show to attach (default: none)")
 	flagrule.Needs(fs, "attach-listen", "attach-cert", "attach-key")
+	flagrule.Needs(fs, "attach-cert", "attach-client-ca")
 }
 
 // Validate names the first field that is out of range, or the CA file if it cannot be read.
@@ -138,10 +144,13 @@ func (c Config) Validate() error {
 		return errors.New("no way to read the environment")
 	case (c.AttachCert == "") != (c.AttachKey == ""):
 		return errors.New("--attach-cert and --attach-key: one given, expected both or none")
+	case c.AttachClientCA != "" && c.AttachCert == "":
+		return errors.New("--attach-client-ca: given, but it has no effect without --attach-cert")
 	}
 	_, caErr := c.roots()
+	_, clientErr := certificates("--attach-client-ca", c.AttachClientCA)
 	_, priceErr := c.prices()
-	return errors.Join(caErr, priceErr, c.Budget.Validate())
+	return errors.Join(caErr, clientErr, priceErr, c.Budget.Validate())
 }
 
 // check validates the configuration and loads the prices.
@@ -162,17 +171,33 @@ func (c Config) prices() (*pricing.Table, error) {
 }
 
 // roots reads AgentCA. It returns nil for the system's authorities.
-func (c Config) roots() (*x509.CertPool, error) {
-	if c.AgentCA == "" {
+func (c Config) roots() (*x509.CertPool, error) { return certificates("--agent-ca", c.AgentCA) }
+
+// certificates reads the PEM file of a flag. It returns nil without a file.
+func certificates(flag, path string) (*x509.CertPool, error) {
+	if path == "" {
 		return nil, nil
 	}
-	raw, err := bom.ReadFile(c.AgentCA)
+	raw, err := bom.ReadFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("--agent-ca: %w", err)
+		return nil, fmt.Errorf("%s: %w", flag, err)
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(raw) {
-		return nil, fmt.Errorf("--agent-ca %s: no PEM certificate in it", c.AgentCA)
+		return nil, fmt.Errorf("%s %s: no PEM certificate in it", flag, path)
 	}
 	return pool, nil
+}
+
+// attachTLS returns the TLS settings of AttachListen.
+func (c Config) attachTLS() (*tls.Config, error) {
+	certificate, err := tls.LoadX509KeyPair(c.AttachCert, c.AttachKey)
+	if err != nil {
+		return nil, fmt.Errorf("--attach-cert, --attach-key: %w", err)
+	}
+	secure := &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}
+	if secure.ClientCAs, err = certificates("--attach-client-ca", c.AttachClientCA); secure.ClientCAs != nil {
+		secure.ClientAuth = tls.RequireAndVerifyClientCert
+	}
+	return secure, err
 }

@@ -93,7 +93,9 @@ func (s *Server) storeReply(
 }
 
 func response(reply *agentgwv1.Reply) *agentgwv1.RespondResponse {
-	return &agentgwv1.RespondResponse{Messages: reply.GetMessages(), Failure: reply.GetFailure(), Usage: reply.GetUsage(), Remarks: reply.GetRemarks()}
+	return &agentgwv1.RespondResponse{
+		Messages: reply.GetMessages(), Failure: reply.GetFailure(), Usage: reply.GetUsage(), Remarks: reply.GetRemarks(), AnsweredBy: reply.GetAnsweredBy(),
+	}
 }
 
 // recordable returns a reply, or nil if its failure is not the player's.

@@ -66,6 +66,7 @@ func (s *server) trajectory(ctx context.Context, id string) (*orchestratorv1.Get
 		SessionDigest:    state.SessionDigest(),
 		Times:            state.Times(),
 		Work:             work(log),
+		Answered:         state.Answered(),
 	}, nil
 }
 

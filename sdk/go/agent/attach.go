@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/resolver"
 	"google.golang.org/grpc/status"
 
@@ -37,18 +38,25 @@ const (
 // attached:NAME` plays it. gateway is host:port or grpc://host:port for plain text, or
 // grpcs://host:port for TLS with the system's authorities. Options extend that, e.g.
 // grpc.WithTransportCredentials for your own authority. Agents with the same name share its
-// conversations, so choose a unique name.
+// conversations, so choose a unique name, and give it a secret: Token, or else the environment
+// variable TOOLSANDBOX_ATTACH_TOKEN, or else the file that TOOLSANDBOX_ATTACH_TOKEN_FILE names. The
+// same token in one of these variables of `toolsandbox run` keeps everybody else away.
 //
 // Attach reopens a lost stream with exponential backoff from half a second to ten, for as long as
 // it takes, and logs that to slog.Default. The gateway retries the turns of a lost stream,
 // and their contexts end. Attach blocks until ctx is done, gives running turns up to five seconds
 // to return, discards their answers, and returns nil. It fails if the gateway's address is invalid,
-// or if the gateway rejects the agent, e.g. for a malformed name. It prints the value of --agent on
+// if the token cannot be read, or if the gateway rejects the agent, e.g. for a malformed name or
+// another token than that of the name. It prints the value of --agent on
 // the standard error.
 func Attach(ctx context.Context, gateway, name string, a Agent, options ...grpc.DialOption) error {
 	target, security := transport(gateway)
 	if err := checkTarget(ctx, target); err != nil {
 		return fmt.Errorf("attach %s: gateway %q: %w", name, gateway, err)
+	}
+	token, err := tokenOf(options)
+	if err != nil {
+		return fmt.Errorf("attach %s: %w", name, err)
 	}
 	conn, err := grpc.NewClient(target, append([]grpc.DialOption{
 		grpc.WithTransportCredentials(security),
@@ -63,7 +71,7 @@ func Attach(ctx context.Context, gateway, name string, a Agent, options ...grpc.
 		return fmt.Errorf("attach %s: %w", name, err)
 	}
 	defer func() { _ = conn.Close() }()
-	at := &attachment{client: agentv1.NewAttachServiceClient(conn), name: name, agent: a, slots: make(chan struct{}, maxTurns)}
+	at := &attachment{client: agentv1.NewAttachServiceClient(conn), name: name, token: token, instance: newInstance(), agent: a, slots: make(chan struct{}, maxTurns)}
 	defer at.drain()
 	fmt.Fprintf(os.Stderr, "agent attaches to %s: toolsandbox run --agent attached:%s\n", gateway, name)
 	log := logger().With("gateway", gateway, "name", name)
@@ -136,7 +144,11 @@ func sleep(ctx context.Context, d time.Duration) bool {
 type attachment struct {
 	client agentv1.AttachServiceClient
 	name   string
-	agent  Agent
+	// token is the secret of the name, empty without one.
+	token string
+	// instance tells this process from others of the name.
+	instance string
+	agent    Agent
 	// turns counts running turns, including those of ended streams.
 	turns sync.WaitGroup
 	// slots is a semaphore for turns that the gateway waits for.
@@ -163,6 +175,9 @@ func (a *attachment) drain() {
 func (a *attachment) stream(ctx context.Context) (served bool, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // ends the stream's turns: the gateway asks for them again on the next stream
+	if a.token != "" {
+		ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+a.token)
+	}
 	stream, err := a.client.Attach(ctx)
 	if err != nil {
 		return false, err
@@ -186,7 +201,7 @@ func (a *attachment) stream(ctx context.Context) (served bool, err error) {
 
 // send sends the name and then answers until ctx is done or the stream has ended.
 func (a *attachment) send(ctx context.Context, stream agentv1.AttachService_AttachClient, answers <-chan *agentv1.AttachAnswer) {
-	message := &agentv1.AttachRequest{Kind: &agentv1.AttachRequest_Name{Name: a.name}}
+	message := &agentv1.AttachRequest{Kind: &agentv1.AttachRequest_Name{Name: a.name}, Instance: a.instance, Software: software()}
 	for stream.Send(message) == nil { // Recv returns the error
 		select {
 		case answer := <-answers:

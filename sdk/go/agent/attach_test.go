@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/test/bufconn"
 
@@ -23,10 +24,13 @@ import (
 // gateway ends its first stream before it was answered and asks the same again on the second.
 type gateway struct {
 	agentv1.UnimplementedAttachServiceServer
-	mu      sync.Mutex
-	names   []string
-	answers map[int64]string
-	done    chan struct{}
+	mu    sync.Mutex
+	names []string
+	// instances and tokens are what each stream began with.
+	instances []string
+	tokens    [][]string
+	answers   map[int64]string
+	done      chan struct{}
 }
 
 func (g *gateway) Attach(stream agentv1.AttachService_AttachServer) error {
@@ -35,11 +39,15 @@ func (g *gateway) Attach(stream agentv1.AttachService_AttachServer) error {
 		return err
 	}
 	g.mu.Lock()
-	g.names = append(g.names, first.GetName())
+	g.names, g.instances = append(g.names, first.GetName()), append(g.instances, first.GetInstance())
+	g.tokens = append(g.tokens, metadata.ValueFromIncomingContext(stream.Context(), "authorization"))
 	streams := len(g.names)
 	g.mu.Unlock()
 	if first.GetName() == "taken" {
 		return status.Error(codes.AlreadyExists, "the name is taken")
+	}
+	if first.GetName() == "secret" {
+		return status.Error(codes.PermissionDenied, "the name has a secret")
 	}
 	for i, text := range []string{"a", "b", "fail"} {
 		request := &agentv1.ActRequest{ConversationId: text, Messages: []*agentv1.Message{{Speaker: agentv1.Speaker_SPEAKER_USER, Text: text}}}
@@ -101,6 +109,9 @@ func TestAttachOpensLostStreamAgain(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"mine", "mine"}, g.names); diff != "" {
 		t.Errorf("names (-want +got):\n%s", diff)
+	}
+	if len(g.instances) != 2 || g.instances[0] == "" || g.instances[0] != g.instances[1] {
+		t.Errorf("instances: got %q, want one twice", g.instances)
 	}
 	if diff := cmp.Diff(map[int64]string{0: "said a", 1: "said b", 2: "no model"}, g.answers); diff != "" {
 		t.Errorf("answers (-want +got):\n%s", diff)

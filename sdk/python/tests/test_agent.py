@@ -3,11 +3,15 @@
 import asyncio
 import contextlib
 import io
+import os
+import pathlib
+import tempfile
 import threading
 import unittest
 from collections.abc import AsyncIterator, Coroutine
 from types import SimpleNamespace
 from typing import Any
+from unittest import mock
 
 import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
@@ -185,14 +189,20 @@ class Gateway(agent_pb2_grpc.AttachServiceServicer):
     def __init__(self) -> None:
         self.streams = 0
         self.names: list[str] = []
+        self.firsts: list[agent_pb2.AttachRequest] = []
+        self.tokens: list[str | None] = []
         self.answers: dict[int, agent_pb2.AttachAnswer] = {}
         self.done = asyncio.Event()
 
     async def Attach(self, requests: AsyncIterator[agent_pb2.AttachRequest], context: Any) -> AsyncIterator[agent_pb2.AttachResponse]:
         self.streams += 1
-        self.names.append((await requests.__anext__()).name)
+        self.firsts.append(await requests.__anext__())
+        self.names.append(self.firsts[-1].name)
+        self.tokens.append(dict(context.invocation_metadata()).get("authorization"))
         if self.names[-1] == "taken":
             await context.abort(grpc.StatusCode.ALREADY_EXISTS, "the name is taken")
+        if self.names[-1] == "secret":
+            await context.abort(grpc.StatusCode.PERMISSION_DENIED, "the name has a secret")
         for i in range(3):
             yield agent_pb2.AttachResponse(request_id=i, request=request(text="fail" if i == 2 else str(i)))
         if self.streams == 1:
@@ -225,6 +235,11 @@ class Attaching(unittest.IsolatedAsyncioTestCase):
         with self.assertRaises(asyncio.CancelledError):
             await attached
         self.assertEqual(self.gateway.names, ["mine", "mine"])
+        self.assertEqual(self.gateway.tokens, [None, None])
+        first, second = self.gateway.firsts
+        self.assertTrue(first.instance)
+        self.assertEqual(first.instance, second.instance)
+        self.assertRegex(first.software, "^toolsandbox-python ")
         got = [(i, a.response.text, a.response.raised.exception_type) for i, a in sorted(self.gateway.answers.items())]
         self.assertEqual(got, [(0, "0", ""), (1, "1", ""), (2, "", "ValueError")])
 
@@ -232,6 +247,35 @@ class Attaching(unittest.IsolatedAsyncioTestCase):
         with self.assertRaises(agent.AttachError) as raised:
             await asyncio.wait_for(agent.attach_async(echo, self.address, "taken"), PATIENCE)
         self.assertEqual(str(raised.exception), "attach taken: ALREADY_EXISTS: the name is taken")
+
+    async def refused(self, variables: dict[str, str], token: str | None = None) -> str | None:
+        """Attaches with variables and a token, and returns the metadata that arrives."""
+        with mock.patch.dict(os.environ, variables), self.assertRaises(agent.AttachError) as raised:
+            await asyncio.wait_for(agent.attach_async(echo, self.address, "secret", token=token, instance="given"), PATIENCE)
+        self.assertEqual(str(raised.exception), "attach secret: PERMISSION_DENIED: the name has a secret")
+        self.assertEqual(self.gateway.firsts[-1].instance, "given")
+        return self.gateway.tokens[-1]
+
+    async def test_token(self) -> None:
+        with tempfile.TemporaryDirectory() as directory:
+            file, empty = pathlib.Path(directory) / "token", pathlib.Path(directory) / "empty"
+            file.write_text("of-the-file\n")
+            empty.write_text("\n")
+            variables = {"TOOLSANDBOX_ATTACH_TOKEN_FILE": str(file)}
+            self.assertEqual(await self.refused(variables), "Bearer of-the-file")
+            variables["TOOLSANDBOX_ATTACH_TOKEN"] = "of-the-variable"
+            self.assertEqual(await self.refused(variables), "Bearer of-the-variable")
+            self.assertEqual(await self.refused(variables, token="given"), "Bearer given")
+            self.assertEqual(await self.refused({"TOOLSANDBOX_ATTACH_TOKEN": " "}), None)
+            for variables, token, reason in [
+                ({}, "", "token: empty, expected a token"),
+                ({}, "two words", "token: expected printable ASCII without blanks"),
+                ({"TOOLSANDBOX_ATTACH_TOKEN": "gehe\u00efm"}, None, "TOOLSANDBOX_ATTACH_TOKEN: expected printable ASCII without blanks"),
+                ({"TOOLSANDBOX_ATTACH_TOKEN_FILE": str(empty)}, None, f"TOOLSANDBOX_ATTACH_TOKEN_FILE, {empty}: empty, expected a token"),
+            ]:
+                with mock.patch.dict(os.environ, variables), self.assertRaises(ValueError) as invalid:
+                    await agent.attach_async(echo, self.address, "secret", token=token)
+                self.assertEqual(str(invalid.exception), reason)
 
 
 class Chat(unittest.TestCase):

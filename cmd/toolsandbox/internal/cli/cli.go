@@ -15,6 +15,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/flagrule"
 	"github.com/toolsandbox/toolsandbox/internal/process"
 	"github.com/toolsandbox/toolsandbox/runs/output"
+	"github.com/toolsandbox/toolsandbox/runs/play"
 	"github.com/toolsandbox/toolsandbox/runs/report"
 )
 
@@ -73,7 +74,7 @@ whole trajectory against a graph of milestones to reach and minefields to avoid.
 	root.SetGlobalNormalizationFunc(dashes)
 	root.SetFlagErrorFunc(flagError)
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
-		for _, warning := range process.UnknownVariables(os.Environ(), everyFlag(root), testVariable) {
+		for _, warning := range process.UnknownVariables(os.Environ(), everyFlag(root), testVariable, play.AttachTokenVariable) {
 			if err := report.Warn(cmd.ErrOrStderr(), "%s", warning); err != nil {
 				return err
 			}

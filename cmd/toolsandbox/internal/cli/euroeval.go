@@ -76,7 +76,7 @@ func (o *euroevalOptions) register(flags *pflag.FlagSet) {
 	new(catalogue.Selection).RegisterFlags(replaced)
 	kept := pflag.NewFlagSet("run", pflag.ContinueOnError)
 	o.settings.VisitAll(func(flag *pflag.Flag) {
-		if replaced.Lookup(flag.Name) == nil && !slices.Contains([]string{"agent", "user", "attach-listen", "iterations"}, flag.Name) {
+		if replaced.Lookup(flag.Name) == nil && !slices.Contains([]string{"agent", "user", "attach-listen", "attach-token-file", "iterations"}, flag.Name) {
 			kept.AddFlag(flag)
 		}
 	})

@@ -1,6 +1,9 @@
 // Package attach plays agents that attach themselves. Each agent opens a stream to one replica of
 // the gateway, which carries the turns of many conversations. A replica without a stream of the
-// name asks the other replicas over a relay.
+// agent asks the other replicas over a relay.
+//
+// An agent is found by its name and its secret, see Address: a process without the secret gets no
+// turn. Refusing such a process as well is for the people who start it.
 package attach
 
 import (
@@ -10,19 +13,18 @@ import (
 	"hash/fnv"
 	"log/slog"
 	"math/rand/v2"
-	"regexp"
 	"slices"
 	"sync"
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
 	agentv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agent/v1"
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
 
 // ErrNotAttached means that no agent attached itself under the name in time.
@@ -76,12 +78,14 @@ type Registry struct {
 	messageBytes   int
 	initialBackoff time.Duration
 	log            *slog.Logger
-	// sending counts the send goroutines. One that blocks in flow control ends after its stream's
+	// running counts the goroutines of streams. One that blocks in gRPC ends after its stream's
 	// handler.
-	sending sync.WaitGroup
+	running sync.WaitGroup
 
 	mu     sync.Mutex
-	agents map[string]*agent
+	agents map[Address]*agent
+	// demands are the addresses that turns ask for.
+	demands map[Address]*demand
 	// changed is closed and replaced when a stream opens.
 	changed chan struct{}
 	// affinity maps a conversation to its stream.
@@ -91,14 +95,17 @@ type Registry struct {
 	lastNotice map[string]time.Time
 }
 
-// agent holds all streams of one name. stop ends the relay subscription.
+// agent holds all streams of one address. stop ends its relay subscriptions.
 type agent struct {
 	streams []*agentStream
 	stop    func() error
 }
 
-// conversation is one conversation of the agents of a name.
-type conversation struct{ name, id string }
+// conversation is one conversation of the agents of an address.
+type conversation struct {
+	at Address
+	id string
+}
 
 // New returns an empty registry that sends requests of at most messageBytes. Agents that answer
 // UNAVAILABLE are retried with exponential backoff that starts with pause.
@@ -109,7 +116,7 @@ func New(relay Relay, messageBytes int, pause time.Duration) *Registry {
 	}
 	return &Registry{
 		relay: relay, messageBytes: messageBytes, initialBackoff: pause, log: slog.New(slog.DiscardHandler),
-		agents: make(map[string]*agent), changed: make(chan struct{}), affinity: affinity,
+		agents: make(map[Address]*agent), demands: make(map[Address]*demand), changed: make(chan struct{}), affinity: affinity,
 		lastNotice: make(map[string]time.Time),
 	}
 }
@@ -118,20 +125,9 @@ func New(relay Relay, messageBytes int, pause time.Duration) *Registry {
 // served.
 func (r *Registry) SetLogger(log *slog.Logger) { r.log = log }
 
-// Wait waits for goroutines that still send to streams whose handlers have returned. Call it when
-// the server has stopped.
-func (r *Registry) Wait() { r.sending.Wait() }
-
-// namePattern matches names of agents. A name is also one token of a NATS subject.
-var namePattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
-
-// CheckName returns an error if a name is invalid.
-func CheckName(name string) error {
-	if !namePattern.MatchString(name) {
-		return fmt.Errorf("agent name %q: expected 1 to 64 letters, digits, _ and -", name)
-	}
-	return nil
-}
+// Wait waits for goroutines of streams whose handlers have returned. Call it when the server has
+// stopped.
+func (r *Registry) Wait() { r.running.Wait() }
 
 // Attach implements AttachService.
 func (r *Registry) Attach(stream agentv1.AttachService_AttachServer) error {
@@ -139,28 +135,31 @@ func (r *Registry) Attach(stream agentv1.AttachService_AttachServer) error {
 	if err != nil {
 		return err
 	}
-	name := first.GetName()
-	if err := CheckName(name); err != nil {
+	at, instance, err := introduction(stream.Context(), first)
+	if err != nil {
 		return status.Error(codes.InvalidArgument, err.Error())
 	}
-	s := newAgentStream(stream)
-	streams, err := r.add(name, s)
+	log := r.log.With("agent", at.Name, "peer", instance.GetPeer(), "instance", instance.GetId())
+	s := newAgentStream(stream, instance)
+	streams, err := r.admit(stream.Context(), at, s)
 	if err != nil {
-		return status.Error(codes.Unavailable, err.Error())
+		log.Warn("agent refused", "reason", reason(err))
+		return err
 	}
-	log := r.log.With("agent", name, "peer", address(stream.Context()))
-	log.Info("agent attached", "streams", streams)
-	r.sending.Go(s.send)
-	err = s.receive()
+	log.Info("agent attached", "secret", at.Secret != "", "streams", streams)
+	r.running.Go(s.send)
+	received := make(chan error, 1)
+	r.running.Go(func() { received <- s.receive() })
+	select {
+	case err = <-received:
+	case refused := <-s.refused:
+		err = status.Error(codes.PermissionDenied, refused.Error())
+	}
 	log.Info("agent detached", "reason", reason(err))
-	return errors.Join(err, r.remove(name, s))
-}
-
-func address(ctx context.Context) string {
-	if p, ok := peer.FromContext(ctx); ok {
-		return p.Addr.String()
+	if removeErr := r.remove(at, s); removeErr != nil {
+		err = errors.Join(err, removeErr)
 	}
-	return ""
+	return err
 }
 
 func reason(err error) string {
@@ -170,44 +169,47 @@ func reason(err error) string {
 	return status.Convert(err).Message()
 }
 
-// Act asks an agent of the name for a turn. A conversation stays with one stream of this replica
-// while the stream lives. A turn whose stream ends is asked on another one. Errors: ErrNotAttached
-// or ErrNoAnswer if ctx ends without an answer, ErrRetriesExhausted, ErrUnsendable, and a gRPC
-// status that the agent answered, except UNAVAILABLE and CANCELLED.
-func (r *Registry) Act(ctx context.Context, name string, act *agentv1.ActRequest) (*agentv1.ActResponse, error) {
+// Act asks an agent for a turn, and returns the process that answered. A conversation stays with
+// one stream of this replica while the stream lives. A turn whose stream ends is asked on another
+// one. Errors: ErrNotAttached or ErrNoAnswer if ctx ends without an answer, ErrRetriesExhausted,
+// ErrUnsendable, and, with the process, a gRPC status that the agent answered, except UNAVAILABLE
+// and CANCELLED.
+func (r *Registry) Act(ctx context.Context, at Address, act *agentv1.ActRequest) (*agentv1.ActResponse, *agentgwv1.Instance, error) {
 	raw, err := r.encode(act)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
+	defer r.ask(at)()
 	pause, start := r.initialBackoff, time.Now()
 	for try := 1; ; {
-		s, changed := r.streamFor(name, act.GetConversationId())
-		answer, err := r.request(ctx, s, name, act, raw)
+		s, changed := r.streamFor(at, act.GetConversationId())
+		turn, err := r.request(ctx, s, at, act, raw)
+		answer := turn.GetAnswer()
 		wait := retryInterval
 		code := codeOf(answer)
 		retryable := code == codes.Unavailable || code == codes.Canceled
 		switch {
 		case err == nil && retryable && try == maxAttempts:
-			return nil, fmt.Errorf("%w: %s", ErrRetriesExhausted, answer.GetError())
+			return nil, nil, fmt.Errorf("%w: %s", ErrRetriesExhausted, answer.GetError())
 		case err == nil && retryable:
 			try++
 			wait, changed = pause/2+rand.N(pause), nil
 			pause = min(backoffFactor*pause, maxBackoff)
 		case err == nil && code != codes.OK:
-			return nil, status.Error(code, answer.GetError())
+			return nil, turn.GetAnsweredBy(), status.Error(code, answer.GetError())
 		case err == nil:
-			return answer.GetResponse(), nil
+			return answer.GetResponse(), turn.GetAnsweredBy(), nil
 		case errors.Is(err, bus.ErrTooLarge):
-			return nil, fmt.Errorf("%w: %w", ErrUnsendable, err)
+			return nil, nil, fmt.Errorf("%w: %w", ErrUnsendable, err)
 		case ctx.Err() != nil && !errors.Is(err, bus.ErrNotFound):
-			return nil, fmt.Errorf("%w as %s: %w", ErrNoAnswer, name, ctx.Err())
+			return nil, nil, fmt.Errorf("%w as %s: %w", ErrNoAnswer, at, ctx.Err())
 		case errors.Is(err, errStreamEnded):
 			continue // the registry has removed that stream
 		case errors.Is(err, bus.ErrNotFound):
-			r.notify(ctx, name, start)
+			r.notify(ctx, at, start)
 		}
 		if !waitOrChange(ctx, wait, changed) {
-			return nil, fmt.Errorf("%w as %s: %w", ErrNotAttached, name, ctx.Err())
+			return nil, nil, fmt.Errorf("%w as %s: %w", ErrNotAttached, at, ctx.Err())
 		}
 	}
 }
@@ -247,29 +249,31 @@ func (r *Registry) encode(act *agentv1.ActRequest) ([]byte, error) {
 }
 
 // request asks a stream of this replica, or the other replicas if s is nil.
-func (r *Registry) request(ctx context.Context, s *agentStream, name string, act *agentv1.ActRequest, raw []byte) (*agentv1.AttachAnswer, error) {
+func (r *Registry) request(ctx context.Context, s *agentStream, at Address, act *agentv1.ActRequest, raw []byte) (*agentgwv1.RelayedTurn, error) {
 	if s != nil {
-		return s.request(ctx, act)
+		answer, err := s.request(ctx, act)
+		return &agentgwv1.RelayedTurn{Answer: answer, AnsweredBy: s.instance}, err
 	}
-	raw, err := r.relay.Request(ctx, name, raw)
+	raw, err := r.relay.Request(ctx, at.relayName(), raw)
 	if err != nil {
 		return nil, err
 	}
-	answer := &agentv1.AttachAnswer{}
-	if err := proto.Unmarshal(raw, answer); err != nil {
+	turn := &agentgwv1.RelayedTurn{}
+	if err := proto.Unmarshal(raw, turn); err != nil {
 		return nil, err
 	}
-	if answer.GetResponse() == nil && codeOf(answer) == codes.OK {
+	if turn.GetAnswer().GetResponse() == nil && codeOf(turn.GetAnswer()) == codes.OK {
 		return nil, bus.ErrNotFound // its stream has just ended
 	}
-	return answer, nil
+	return turn, nil
 }
 
 // relayHandler answers requests of other replicas. It returns nothing if the turn has to be asked
 // again. It also returns nothing to an empty request, which only tests whether an agent is
 // attached.
-func (r *Registry) relayHandler(name string) func(ctx context.Context, request []byte) []byte {
+func (r *Registry) relayHandler(at Address) func(ctx context.Context, request []byte) []byte {
 	return func(ctx context.Context, request []byte) []byte {
+		defer r.ask(at)()
 		if len(request) == 0 {
 			return nil
 		}
@@ -277,7 +281,7 @@ func (r *Registry) relayHandler(name string) func(ctx context.Context, request [
 		if proto.Unmarshal(request, act) != nil {
 			return nil
 		}
-		s, _ := r.streamFor(name, act.GetConversationId())
+		s, _ := r.streamFor(at, act.GetConversationId())
 		if s == nil {
 			return nil
 		}
@@ -285,20 +289,21 @@ func (r *Registry) relayHandler(name string) func(ctx context.Context, request [
 		if err != nil {
 			return nil
 		}
-		raw, err := proto.Marshal(answer)
+		raw, err := proto.Marshal(&agentgwv1.RelayedTurn{Answer: answer, AnsweredBy: s.instance})
 		if err != nil {
 			return nil
 		}
 		if len(raw) > maxRelayedAnswer {
-			return r.tooLongAnswer(len(raw))
+			return r.tooLongAnswer(len(raw), s.instance)
 		}
 		return raw
 	}
 }
 
 // tooLongAnswer is the answer in place of one that exceeds maxRelayedAnswer.
-func (r *Registry) tooLongAnswer(size int) []byte {
-	raw, err := proto.Marshal(&agentv1.AttachAnswer{Code: int32(codes.OutOfRange), Error: fmt.Sprintf("an answer of %d bytes, expected at most %d", size, maxRelayedAnswer)})
+func (r *Registry) tooLongAnswer(size int, by *agentgwv1.Instance) []byte {
+	answer := &agentv1.AttachAnswer{Code: int32(codes.OutOfRange), Error: fmt.Sprintf("an answer of %d bytes, expected at most %d", size, maxRelayedAnswer)}
+	raw, err := proto.Marshal(&agentgwv1.RelayedTurn{Answer: answer, AnsweredBy: by})
 	if err != nil {
 		return nil
 	}
@@ -307,14 +312,14 @@ func (r *Registry) tooLongAnswer(size int) []byte {
 
 // streamFor returns the stream of a conversation, nil if there is none, and a channel that is
 // closed when another stream opens.
-func (r *Registry) streamFor(name, id string) (*agentStream, <-chan struct{}) {
+func (r *Registry) streamFor(at Address, id string) (*agentStream, <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	a := r.agents[name]
+	a := r.agents[at]
 	if a == nil {
 		return nil, r.changed
 	}
-	key := conversation{name, id}
+	key := conversation{at, id}
 	if s, ok := r.affinity.Get(key); ok && slices.Contains(a.streams, s) {
 		return s, r.changed
 	}
@@ -325,19 +330,43 @@ func (r *Registry) streamFor(name, id string) (*agentStream, <-chan struct{}) {
 	return s, r.changed
 }
 
-// add adds a stream and returns the number of streams of its name.
-func (r *Registry) add(name string, s *agentStream) (streams int, err error) {
+// admit adds a stream and returns the number of streams at its address. The error is a gRPC status:
+// PERMISSION_DENIED if the process may not play under the name.
+func (r *Registry) admit(ctx context.Context, at Address, s *agentStream) (streams int, err error) {
+	r.mu.Lock()
+	err = r.refusal(at, time.Now())
+	r.mu.Unlock()
+	if err == nil {
+		err = r.checkHeld(ctx, at)
+	}
+	if err == nil {
+		streams, err = r.add(at, s)
+	}
+	switch {
+	case errors.Is(err, ErrSecretMissing):
+		err = status.Errorf(codes.PermissionDenied, "agent %s refused: another process holds the name with a secret, but this one has no token: attach with it, or under another name", at)
+	case errors.Is(err, errRefused):
+		err = status.Error(codes.PermissionDenied, err.Error())
+	case err != nil:
+		err = status.Error(codes.Unavailable, err.Error())
+	}
+	return streams, err
+}
+
+// add adds a stream and returns the number of streams at its address.
+func (r *Registry) add(at Address, s *agentStream) (streams int, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	a := r.agents[name]
+	if err := r.refusal(at, time.Now()); err != nil {
+		return 0, err
+	}
+	a := r.agents[at]
 	if a == nil {
-		stop, err := r.relay.Serve(name, maxRelayed, r.relayHandler(name))
-		if err != nil {
+		if a, err = r.serveRelay(at); err != nil {
 			return 0, err
 		}
-		a = &agent{stop: stop}
-		r.agents[name] = a
-		delete(r.lastNotice, name)
+		r.agents[at] = a
+		delete(r.lastNotice, at.Name)
 	}
 	a.streams = append(a.streams, s)
 	close(r.changed)
@@ -345,14 +374,31 @@ func (r *Registry) add(name string, s *agentStream) (streams int, err error) {
 	return len(a.streams), nil
 }
 
+// serveRelay returns an agent without streams that answers the other replicas.
+func (r *Registry) serveRelay(at Address) (*agent, error) {
+	stopHeld := func() error { return nil }
+	var err error
+	if at.Secret != "" {
+		stopHeld, err = r.relay.Serve(heldName(at.Name), 1, func(context.Context, []byte) []byte { return nil })
+	}
+	if err != nil {
+		return nil, err
+	}
+	stop, err := r.relay.Serve(at.relayName(), maxRelayed, r.relayHandler(at))
+	if err != nil {
+		return nil, errors.Join(err, stopHeld())
+	}
+	return &agent{stop: func() error { return errors.Join(stop(), stopHeld()) }}, nil
+}
+
 // remove removes a stream, and then ends the turns that wait on it.
-func (r *Registry) remove(name string, s *agentStream) error {
+func (r *Registry) remove(at Address, s *agentStream) error {
 	r.mu.Lock()
-	a := r.agents[name]
+	a := r.agents[at]
 	a.streams = slices.DeleteFunc(a.streams, func(other *agentStream) bool { return other == s })
 	last := len(a.streams) == 0
 	if last {
-		delete(r.agents, name)
+		delete(r.agents, at)
 	}
 	for _, key := range r.affinity.Keys() {
 		if current, ok := r.affinity.Peek(key); ok && current == s {

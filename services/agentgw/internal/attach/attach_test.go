@@ -106,7 +106,7 @@ func act(t *testing.T, r replica, conversation string) (string, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 	defer cancel()
-	answer, err := r.Act(ctx, "mine", &agentv1.ActRequest{ConversationId: conversation})
+	answer, _, err := r.Act(ctx, attach.Address{Name: "mine"}, &agentv1.ActRequest{ConversationId: conversation})
 	return answer.GetText(), err
 }
 
@@ -209,7 +209,7 @@ func TestNotAttached(t *testing.T) {
 	r := startReplica(t, patientBus{natstest.Start(t)})
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if _, err := r.Act(ctx, "mine", &agentv1.ActRequest{}); !errors.Is(err, attach.ErrNotAttached) {
+	if _, _, err := r.Act(ctx, attach.Address{Name: "mine"}, &agentv1.ActRequest{}); !errors.Is(err, attach.ErrNotAttached) {
 		t.Errorf("Act without an agent: got %v, want ErrNobody", err)
 	}
 }
@@ -252,7 +252,7 @@ func TestIsAttached(t *testing.T) {
 		t.Helper()
 		ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 		defer cancel()
-		there, err := r.IsAttached(ctx, name)
+		there, err := r.IsAttached(ctx, attach.Address{Name: name})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -272,7 +272,7 @@ func TestIsAttached(t *testing.T) {
 	for present(near, "mine") || present(far, "mine") {
 		runtime.Gosched()
 	}
-	if _, err := near.IsAttached(t.Context(), "no name"); err == nil {
+	if _, err := near.IsAttached(t.Context(), attach.Address{Name: "no name"}); err == nil {
 		t.Error("a name that is none: got no error, want one")
 	}
 }

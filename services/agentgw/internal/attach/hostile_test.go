@@ -51,7 +51,7 @@ func receive(t *testing.T, stream agentv1.AttachService_AttachClient) *agentv1.A
 func TestUnsolicitedAnswers(t *testing.T) {
 	r := startReplica(t, natstest.Start(t))
 	flooding, leave := openStream(t, r)
-	if _, err := r.Act(askedContext(t, flooding), "mine", &agentv1.ActRequest{ConversationId: "first"}); err != nil {
+	if _, _, err := r.Act(askedContext(t, flooding), attach.Address{Name: "mine"}, &agentv1.ActRequest{ConversationId: "first"}); err != nil {
 		t.Fatal(err)
 	}
 	var group sync.WaitGroup
@@ -60,7 +60,7 @@ func TestUnsolicitedAnswers(t *testing.T) {
 			act := &agentv1.ActRequest{ConversationId: fmt.Sprint(i), Messages: []*agentv1.Message{{Text: strings.Repeat("x", 256<<10)}}}
 			ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 			defer cancel()
-			if got, err := r.Act(ctx, "mine", act); err != nil || got.GetText() != fmt.Sprint("b ", i) {
+			if got, _, err := r.Act(ctx, attach.Address{Name: "mine"}, act); err != nil || got.GetText() != fmt.Sprint("b ", i) {
 				t.Errorf("Act(%d): got %q, %v, want it from b", i, got.GetText(), err)
 			}
 		})
@@ -103,7 +103,7 @@ func TestLateAnswers(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() {
-			_, err := r.Act(ctx, "mine", &agentv1.ActRequest{ConversationId: "slow"})
+			_, _, err := r.Act(ctx, attach.Address{Name: "mine"}, &agentv1.ActRequest{ConversationId: "slow"})
 			ended <- err
 		}()
 		id := receive(t, stream).GetRequestId()
@@ -177,7 +177,7 @@ func TestUnsendableRequest(t *testing.T) {
 		"too long": {ConversationId: "x", Messages: []*agentv1.Message{{Text: strings.Repeat("x", 2<<20)}}},
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
-		if _, err := r.Act(ctx, "mine", request); !errors.Is(err, attach.ErrUnsendable) {
+		if _, _, err := r.Act(ctx, attach.Address{Name: "mine"}, request); !errors.Is(err, attach.ErrUnsendable) {
 			t.Errorf("%s: got %v, want ErrUnsendable", name, err)
 		}
 		cancel()
@@ -222,7 +222,7 @@ func TestNoAnswer(t *testing.T) {
 	defer cancel()
 	ended := make(chan error, 1)
 	go func() {
-		_, err := r.Act(ctx, "mine", &agentv1.ActRequest{ConversationId: "x"})
+		_, _, err := r.Act(ctx, attach.Address{Name: "mine"}, &agentv1.ActRequest{ConversationId: "x"})
 		ended <- err
 	}()
 	if request := receive(t, stream); request.GetTimeoutMs() < 1 || request.GetTimeoutMs() > testTimeout.Milliseconds() {

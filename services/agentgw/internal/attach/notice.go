@@ -15,25 +15,28 @@ const (
 	maxNoticed = 1 << 10
 )
 
-// notify logs that a turn has waited since start for an agent of the name. It logs each name once a
+// notify logs that a turn has waited since start for an agent. It logs each name once a
 // minute.
-func (r *Registry) notify(ctx context.Context, name string, start time.Time) {
+func (r *Registry) notify(ctx context.Context, at Address, start time.Time) {
 	now := time.Now()
 	if now.Sub(start) < noticeAfter {
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if last, ok := r.lastNotice[name]; ok && now.Sub(last) < noticeEvery {
+	if last, ok := r.lastNotice[at.Name]; ok && now.Sub(last) < noticeEvery {
 		return
 	}
 	if len(r.lastNotice) >= maxNoticed {
 		clear(r.lastNotice)
 	}
-	r.lastNotice[name] = now
+	r.lastNotice[at.Name] = now
 	reason := "nobody is attached under this name"
+	if at.Secret != "" {
+		reason += " with the token of the run"
+	}
 	if deadline, ok := ctx.Deadline(); ok {
 		reason += fmt.Sprintf("; this turn is given up in %s", deadline.Sub(now).Round(time.Second))
 	}
-	r.log.Warn("waiting for agent", "agent", name, "reason", reason)
+	r.log.Warn("waiting for agent", "agent", at.Name, "reason", reason)
 }

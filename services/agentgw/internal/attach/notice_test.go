@@ -45,7 +45,7 @@ func TestNotice(t *testing.T) {
 			turns.Go(func() {
 				ctx, cancel := context.WithTimeout(t.Context(), limit)
 				defer cancel()
-				if _, err := registry.Act(ctx, name, &agentv1.ActRequest{ConversationId: "c"}); !errors.Is(err, attach.ErrNotAttached) {
+				if _, _, err := registry.Act(ctx, attach.Address{Name: name}, &agentv1.ActRequest{ConversationId: "c"}); !errors.Is(err, attach.ErrNotAttached) {
 					t.Errorf("Act of %s: got %v, want %v", name, err, attach.ErrNotAttached)
 				}
 			})

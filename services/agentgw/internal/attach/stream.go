@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	agentv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agent/v1"
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
 
 const (
@@ -27,6 +28,10 @@ var errStreamEnded = errors.New("the agent's stream has ended")
 // agentStream is one stream of one agent.
 type agentStream struct {
 	stream agentv1.AttachService_AttachServer
+	// instance is the process at its other end.
+	instance *agentgwv1.Instance
+	// refused passes the reason why the stream ends, at most one.
+	refused chan error
 	// out passes requests to the one goroutine that sends.
 	out chan outgoing
 	// closed is closed when the stream has ended and the registry has removed it.
@@ -43,9 +48,9 @@ type outgoing struct {
 	deadline time.Time
 }
 
-func newAgentStream(stream agentv1.AttachService_AttachServer) *agentStream {
+func newAgentStream(stream agentv1.AttachService_AttachServer, instance *agentgwv1.Instance) *agentStream {
 	return &agentStream{
-		stream: stream, out: make(chan outgoing), closed: make(chan struct{}),
+		stream: stream, instance: instance, refused: make(chan error, 1), out: make(chan outgoing), closed: make(chan struct{}),
 		pending: make(map[int64]chan *agentv1.AttachAnswer),
 	}
 }
@@ -65,6 +70,14 @@ func (s *agentStream) send() {
 		case <-s.closed:
 			return
 		}
+	}
+}
+
+// refuse ends the stream with a reason. The first one counts.
+func (s *agentStream) refuse(reason error) {
+	select {
+	case s.refused <- reason:
+	default:
 	}
 }
 

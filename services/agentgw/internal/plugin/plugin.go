@@ -59,10 +59,10 @@ type Config struct {
 
 // Attached asks agents that attached themselves.
 type Attached interface {
-	// Act asks an agent of the name for a turn. Errors: attach.ErrNotAttached, attach.ErrNoAnswer,
-	// attach.ErrRetriesExhausted, attach.ErrUnsendable, and a gRPC status that the agent answered,
-	// except UNAVAILABLE and CANCELLED.
-	Act(ctx context.Context, name string, act *agentv1.ActRequest) (*agentv1.ActResponse, error)
+	// Act asks an agent for a turn, and returns the process that answered. Errors:
+	// attach.ErrNotAttached, attach.ErrNoAnswer, attach.ErrRetriesExhausted, attach.ErrUnsendable,
+	// and, with the process, a gRPC status that the agent answered, except UNAVAILABLE and CANCELLED.
+	Act(ctx context.Context, at attach.Address, act *agentv1.ActRequest) (*agentv1.ActResponse, *agentgwv1.Instance, error)
 }
 
 // Dialer asks plug-ins for turns. Safe for concurrent use. The caller of NewDialer closes it.
@@ -84,11 +84,23 @@ func (d *Dialer) Close() error { return d.conns.close() }
 // ErrAddress, ErrTooManyConnections, ErrUnavailable, ErrRetriesExhausted, ErrTimeout or that of
 // ctx.
 func (d *Dialer) Respond(ctx context.Context, req *agentgwv1.RespondRequest, tools *turn.Tools) (*agentgwv1.RespondResponse, error) {
-	act, role := actRequest(req, tools), strings.ToLower(world.RoleName(req.GetRole()))
-	answer, err := d.act(ctx, req.GetPlayer().GetPlugin(), act)
-	switch {
-	case ctx.Err() != nil:
+	act := actRequest(req, tools)
+	answer, instance, err := d.act(ctx, req.GetPlayer().GetPlugin(), act)
+	if ctx.Err() != nil {
 		return nil, ctx.Err()
+	}
+	response, err := d.respond(req, tools, act, answer, err)
+	if err != nil {
+		return nil, err
+	}
+	response.AnsweredBy = instance
+	return response, nil
+}
+
+// respond turns an answer, or the error that came instead, into a response.
+func (d *Dialer) respond(req *agentgwv1.RespondRequest, tools *turn.Tools, act *agentv1.ActRequest, answer *agentv1.ActResponse, err error) (*agentgwv1.RespondResponse, error) {
+	role := strings.ToLower(world.RoleName(req.GetRole()))
+	switch {
 	case errors.Is(err, errAgentFailed):
 		return turn.Failed(classOf(req.GetRole()), exceptionRemote, shorten("the "+role+" "+err.Error(), maxReason)), nil
 	case errors.Is(err, errUnavailable), errors.Is(err, errConversationEnded):
@@ -103,7 +115,8 @@ func (d *Dialer) Respond(ctx context.Context, req *agentgwv1.RespondRequest, too
 	return d.compose(req, tools, answer)
 }
 
-func (d *Dialer) act(ctx context.Context, player *agentgwv1.Plugin, act *agentv1.ActRequest) (*agentv1.ActResponse, error) {
+// act asks a plug-in. instance is the process that answered as an attached agent, nil for others.
+func (d *Dialer) act(ctx context.Context, player *agentgwv1.Plugin, act *agentv1.ActRequest) (answer *agentv1.ActResponse, instance *agentgwv1.Instance, err error) {
 	timeout := time.Duration(player.GetTimeoutMs()) * time.Millisecond
 	if timeout == 0 {
 		timeout = defaultTimeout
@@ -111,9 +124,14 @@ func (d *Dialer) act(ctx context.Context, player *agentgwv1.Plugin, act *agentv1
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	if player.GetAddress() == "" {
-		return d.actAttached(ctx, player.GetAttached(), act, timeout)
+		return d.actAttached(ctx, attach.Address{Name: player.GetAttached(), Secret: player.GetSecretDigest()}, act, timeout)
 	}
-	address := player.GetAddress()
+	answer, err = d.actDialled(ctx, player.GetAddress(), act, timeout)
+	return answer, nil, err
+}
+
+// actDialled asks a plug-in at an address.
+func (d *Dialer) actDialled(ctx context.Context, address string, act *agentv1.ActRequest, timeout time.Duration) (*agentv1.ActResponse, error) {
 	conn, release, err := d.conns.acquire(address)
 	if err != nil {
 		return nil, err
@@ -135,24 +153,26 @@ func (d *Dialer) act(ctx context.Context, player *agentgwv1.Plugin, act *agentv1
 }
 
 // actAttached asks an attached agent. The agent may attach itself while the turn waits.
-func (d *Dialer) actAttached(ctx context.Context, name string, act *agentv1.ActRequest, limit time.Duration) (*agentv1.ActResponse, error) {
-	if err := attach.CheckName(name); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrAddress, err)
+func (d *Dialer) actAttached(
+	ctx context.Context, at attach.Address, act *agentv1.ActRequest, limit time.Duration,
+) (*agentv1.ActResponse, *agentgwv1.Instance, error) {
+	if err := attach.CheckName(at.Name); err != nil {
+		return nil, nil, fmt.Errorf("%w: %w", ErrAddress, err)
 	}
-	answer, err := d.attached.Act(ctx, name, act)
+	answer, instance, err := d.attached.Act(ctx, at, act)
 	switch {
 	case errors.Is(err, attach.ErrUnsendable):
-		return nil, fmt.Errorf("%w: %s, turn %d: %w", errUnavailable, name, act.GetTurn(), err)
+		return nil, nil, fmt.Errorf("%w: %s, turn %d: %w", errUnavailable, at, act.GetTurn(), err)
 	case errors.Is(err, attach.ErrRetriesExhausted):
-		return nil, fmt.Errorf("%w: %s, turn %d: %s", ErrRetriesExhausted, name, act.GetTurn(), shorten(err.Error(), maxReason))
+		return nil, nil, fmt.Errorf("%w: %s, turn %d: %s", ErrRetriesExhausted, at, act.GetTurn(), shorten(err.Error(), maxReason))
 	}
 	if st, answered := status.FromError(err); answered && err != nil {
-		return nil, statusError(name, act, st)
+		return nil, instance, statusError(at.Name, act, st)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: %s, turn %d, limit %s: %w", ErrTimeout, name, act.GetTurn(), limit, err)
+		return nil, nil, fmt.Errorf("%w: %s, turn %d, limit %s: %w", ErrTimeout, at, act.GetTurn(), limit, err)
 	}
-	return answer, nil
+	return answer, instance, nil
 }
 
 // compose turns an answer into messages. Calls take precedence over text.

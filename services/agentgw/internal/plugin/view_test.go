@@ -56,8 +56,8 @@ func TestArgumentsComeBackAsJSON(t *testing.T) {
 // failingAgents fails each turn with one error.
 type failingAgents struct{ err error }
 
-func (a failingAgents) Act(context.Context, string, *agentv1.ActRequest) (*agentv1.ActResponse, error) {
-	return nil, a.err
+func (a failingAgents) Act(context.Context, attach.Address, *agentv1.ActRequest) (*agentv1.ActResponse, *agentgwv1.Instance, error) {
+	return nil, &agentgwv1.Instance{Id: "a"}, a.err
 }
 
 // TestAttachedFailures maps the errors of an attached agent's turn.
@@ -83,6 +83,9 @@ func TestAttachedFailures(t *testing.T) {
 		got, err := d.Respond(t.Context(), req, turn.NewTools(nil))
 		if !errors.Is(err, test.want) || got.GetFailure().GetDetail() != test.failure {
 			t.Errorf("%v: got %v, %v, want failure %q, error %v", test.err, got, err, test.failure, test.want)
+		}
+		if by := got.GetAnsweredBy().GetId(); (by == "a") != (got.GetFailure() != nil && !errors.Is(test.err, attach.ErrUnsendable)) {
+			t.Errorf("%v: got answered by %q", test.err, by)
 		}
 		if own := got.GetFailure().GetClass() == agentgwv1.FailureClass_FAILURE_CLASS_MODEL; own != test.own {
 			t.Errorf("%v: got class %s, want the agent's own: %t", test.err, got.GetFailure().GetClass(), test.own)

@@ -222,6 +222,22 @@ func (s *State) Usage() []*busv1.TurnUsage {
 	return usage
 }
 
+// Answered returns which processes answered turns of attached agents, in order, including the one
+// that ended the rollout. A later round replaces that turn.
+func (s *State) Answered() []*busv1.AnsweredTurn {
+	var answered []*busv1.AnsweredTurn
+	for _, turn := range s.turns {
+		if by := turn.GetAnsweredBy(); by != nil {
+			first := turn.GetMessages()[0]
+			answered = append(answered, &busv1.AnsweredTurn{Role: first.GetSender(), Index: first.GetIndex(), Instance: by})
+		}
+	}
+	if last := s.end.GetAnswered(); last != nil {
+		answered = append(answered, last)
+	}
+	return answered
+}
+
 // End returns the end record, nil while the rollout runs.
 func (s *State) End() *busv1.End { return s.end }
 

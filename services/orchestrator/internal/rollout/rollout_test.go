@@ -348,6 +348,30 @@ func TestUsage(t *testing.T) {
 	}
 }
 
+// TestAnswered lists who answered turns, that of the turn which ended the rollout without a message
+// last, until the rollout is played on.
+func TestAnswered(t *testing.T) {
+	by := func(id string) *agentgwv1.Instance { return &agentgwv1.Instance{Id: id} }
+	state := fold(t,
+		start(10),
+		&busv1.LogEntry{Turns: []*busv1.Turn{{Messages: []*worldv1.Message{message(1, agent, env), message(2, agent, env)}, AnsweredBy: by("a")}}},
+		&busv1.LogEntry{Turns: []*busv1.Turn{{Messages: []*worldv1.Message{message(3, env, agent)}}}},
+		&busv1.LogEntry{End: &busv1.End{Answered: &busv1.AnsweredTurn{Role: agent, Index: 4, Instance: by("b")}}},
+	)
+	want := []*busv1.AnsweredTurn{{Role: agent, Index: 1, Instance: by("a")}, {Role: agent, Index: 4, Instance: by("b")}}
+	if diff := cmp.Diff(want, state.Answered(), protocmp.Transform()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	played := &busv1.LogEntry{Claim: &busv1.Claim{Round: 1}, Turns: []*busv1.Turn{{Messages: []*worldv1.Message{message(4, agent, user)}, AnsweredBy: by("c")}}}
+	if err := state.Apply(played); err != nil {
+		t.Fatal(err)
+	}
+	want[1].Instance = by("c")
+	if diff := cmp.Diff(want, state.Answered(), protocmp.Transform()); diff != "" {
+		t.Errorf("after it was played on (-want +got):\n%s", diff)
+	}
+}
+
 // TestOpenedAgain opens a log again that has ended. Only a claim of a later round does that.
 func TestOpenedAgain(t *testing.T) {
 	versions := []*worldv1.TableVersion{{Name: world.Contact}}

@@ -327,13 +327,16 @@ func (r *runner) respond(ctx context.Context, role worldv1.Role, player *agentgw
 		if usage := response.GetUsage(); usage != nil {
 			end.Usage = &busv1.TurnUsage{Role: role, Index: request.GetIndex(), Usage: usage}
 		}
+		if by := response.GetAnsweredBy(); by != nil {
+			end.Answered = &busv1.AnsweredTurn{Role: role, Index: request.GetIndex(), Instance: by}
+		}
 		return nil, end, nil
 	}
 	if len(response.GetMessages()) == 0 {
 		return nil, nil, fmt.Errorf("respond as %s: no message in the answer", world.RoleName(role))
 	}
 	turn := r.state.Turn(response.GetMessages(), nil)
-	turn.Usage, turn.Remarks = response.GetUsage(), response.GetRemarks()
+	turn.Usage, turn.Remarks, turn.AnsweredBy = response.GetUsage(), response.GetRemarks(), response.GetAnsweredBy()
 	return turn, nil, nil
 }
 

@@ -539,7 +539,13 @@ type AttachRequest struct {
 	//
 	//	*AttachRequest_Name
 	//	*AttachRequest_Answer
-	Kind          isAttachRequest_Kind `protobuf_oneof:"kind"`
+	Kind isAttachRequest_Kind `protobuf_oneof:"kind"`
+	// Beside the name: an id that the process chooses when it starts and keeps on all of its streams,
+	// of at most 64 letters, digits, dots, _ and -. The run's files name it with its turns.
+	Instance string `protobuf:"bytes,3,opt,name=instance,proto3" json:"instance,omitempty"`
+	// Beside the name: the SDK and its version, for people, of at most 100 characters of printable
+	// ASCII.
+	Software      string `protobuf:"bytes,4,opt,name=software,proto3" json:"software,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -599,12 +605,27 @@ func (x *AttachRequest) GetAnswer() *AttachAnswer {
 	return nil
 }
 
+func (x *AttachRequest) GetInstance() string {
+	if x != nil {
+		return x.Instance
+	}
+	return ""
+}
+
+func (x *AttachRequest) GetSoftware() string {
+	if x != nil {
+		return x.Software
+	}
+	return ""
+}
+
 type isAttachRequest_Kind interface {
 	isAttachRequest_Kind()
 }
 
 type AttachRequest_Name struct {
-	// The first message of the stream: the agent's name for --agent.
+	// The first message of the stream: the agent's name for --agent, of 1 to 64 letters, digits, _
+	// and -.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3,oneof"`
 }
 
@@ -795,10 +816,12 @@ const file_toolsandbox_agent_v1_agent_proto_rawDesc = "" +
 	"\x05calls\x18\x02 \x03(\v2\x1e.toolsandbox.agent.v1.ToolCallR\x05calls\x124\n" +
 	"\x06raised\x18\x03 \x01(\v2\x1c.toolsandbox.agent.v1.RaisedR\x06raised\x12\x17\n" +
 	"\x04code\x18\x04 \x01(\tH\x00R\x04code\x88\x01\x01B\a\n" +
-	"\x05_code\"k\n" +
+	"\x05_code\"\xa3\x01\n" +
 	"\rAttachRequest\x12\x14\n" +
 	"\x04name\x18\x01 \x01(\tH\x00R\x04name\x12<\n" +
-	"\x06answer\x18\x02 \x01(\v2\".toolsandbox.agent.v1.AttachAnswerH\x00R\x06answerB\x06\n" +
+	"\x06answer\x18\x02 \x01(\v2\".toolsandbox.agent.v1.AttachAnswerH\x00R\x06answer\x12\x1a\n" +
+	"\binstance\x18\x03 \x01(\tR\binstance\x12\x1a\n" +
+	"\bsoftware\x18\x04 \x01(\tR\bsoftwareB\x06\n" +
 	"\x04kind\"\x96\x01\n" +
 	"\fAttachAnswer\x12\x1d\n" +
 	"\n" +

@@ -154,9 +154,11 @@ type AttachServiceClient interface {
 	// Attach announces an agent, which then answers requests in any order. The agent reopens a lost
 	// stream, and the gateway repeats unanswered requests. Agents with the same name share its
 	// conversations. A conversation stays with one of them while its stream lives, if all are
-	// connected to the same replica of the gateway. Errors: INVALID_ARGUMENT (the first message is no
-	// name of 1 to 64 letters, digits, _ and -, or the agent sent many more answers than there were
-	// requests).
+	// connected to the same replica of the gateway. The metadata `authorization: Bearer TOKEN` carries
+	// the secret of the name, if it has one: only runs with the same secret ask the agent. Errors:
+	// INVALID_ARGUMENT (the first message violates a rule, the token has not 16 to 512 characters of
+	// printable ASCII, or the agent sent many more answers than there were requests), PERMISSION_DENIED
+	// (the token is not the one of the name, also while the stream is open: do not retry).
 	Attach(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[AttachRequest, AttachResponse], error)
 }
 
@@ -191,9 +193,11 @@ type AttachServiceServer interface {
 	// Attach announces an agent, which then answers requests in any order. The agent reopens a lost
 	// stream, and the gateway repeats unanswered requests. Agents with the same name share its
 	// conversations. A conversation stays with one of them while its stream lives, if all are
-	// connected to the same replica of the gateway. Errors: INVALID_ARGUMENT (the first message is no
-	// name of 1 to 64 letters, digits, _ and -, or the agent sent many more answers than there were
-	// requests).
+	// connected to the same replica of the gateway. The metadata `authorization: Bearer TOKEN` carries
+	// the secret of the name, if it has one: only runs with the same secret ask the agent. Errors:
+	// INVALID_ARGUMENT (the first message violates a rule, the token has not 16 to 512 characters of
+	// printable ASCII, or the agent sent many more answers than there were requests), PERMISSION_DENIED
+	// (the token is not the one of the name, also while the stream is open: do not retry).
 	Attach(grpc.BidiStreamingServer[AttachRequest, AttachResponse]) error
 	mustEmbedUnimplementedAttachServiceServer()
 }

@@ -690,7 +690,9 @@ type RespondResponse struct {
 	// The turn was throttled. Nothing was recorded.
 	Throttled *Throttled `protobuf:"bytes,4,opt,name=throttled,proto3" json:"throttled,omitempty"`
 	// What was special about the turn of a model.
-	Remarks       []*Remark `protobuf:"bytes,5,rep,name=remarks,proto3" json:"remarks,omitempty"`
+	Remarks []*Remark `protobuf:"bytes,5,rep,name=remarks,proto3" json:"remarks,omitempty"`
+	// The process that answered as an attached agent. Unset for other players.
+	AnsweredBy    *Instance `protobuf:"bytes,6,opt,name=answered_by,json=answeredBy,proto3" json:"answered_by,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -760,6 +762,87 @@ func (x *RespondResponse) GetRemarks() []*Remark {
 	return nil
 }
 
+func (x *RespondResponse) GetAnsweredBy() *Instance {
+	if x != nil {
+		return x.AnsweredBy
+	}
+	return nil
+}
+
+// Instance is a process that plays as an attached agent. It is for people: nothing that is
+// reproducible depends on it.
+type Instance struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The id that it chose, empty without one. Another process may claim the same.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// The address of its connection, as the gateway sees it.
+	Peer string `protobuf:"bytes,2,opt,name=peer,proto3" json:"peer,omitempty"`
+	// The subject of its certificate, if the gateway has verified one.
+	Certificate string `protobuf:"bytes,3,opt,name=certificate,proto3" json:"certificate,omitempty"`
+	// The SDK and its version, as the process states them.
+	Software      string `protobuf:"bytes,4,opt,name=software,proto3" json:"software,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Instance) Reset() {
+	*x = Instance{}
+	mi := &file_toolsandbox_agentgw_v1_agentgw_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Instance) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Instance) ProtoMessage() {}
+
+func (x *Instance) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_agentgw_v1_agentgw_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Instance.ProtoReflect.Descriptor instead.
+func (*Instance) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_agentgw_v1_agentgw_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *Instance) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *Instance) GetPeer() string {
+	if x != nil {
+		return x.Peer
+	}
+	return ""
+}
+
+func (x *Instance) GetCertificate() string {
+	if x != nil {
+		return x.Certificate
+	}
+	return ""
+}
+
+func (x *Instance) GetSoftware() string {
+	if x != nil {
+		return x.Software
+	}
+	return ""
+}
+
 var File_toolsandbox_agentgw_v1_agentgw_proto protoreflect.FileDescriptor
 
 const file_toolsandbox_agentgw_v1_agentgw_proto_rawDesc = "" +
@@ -810,13 +893,20 @@ const file_toolsandbox_agentgw_v1_agentgw_proto_rawDesc = "" +
 	"\x10reasoning_tokens\x18\x04 \x01(\x03R\x0freasoningTokens\x12$\n" +
 	"\vcost_micros\x18\x05 \x01(\x03H\x00R\n" +
 	"costMicros\x88\x01\x01B\x0e\n" +
-	"\f_cost_micros\"\xbd\x02\n" +
+	"\f_cost_micros\"\x80\x03\n" +
 	"\x0fRespondResponse\x129\n" +
 	"\bmessages\x18\x01 \x03(\v2\x1d.toolsandbox.world.v1.MessageR\bmessages\x129\n" +
 	"\afailure\x18\x02 \x01(\v2\x1f.toolsandbox.agentgw.v1.FailureR\afailure\x123\n" +
 	"\x05usage\x18\x03 \x01(\v2\x1d.toolsandbox.agentgw.v1.UsageR\x05usage\x12?\n" +
 	"\tthrottled\x18\x04 \x01(\v2!.toolsandbox.agentgw.v1.ThrottledR\tthrottled\x128\n" +
-	"\aremarks\x18\x05 \x03(\v2\x1e.toolsandbox.agentgw.v1.RemarkR\aremarks:\x04\x80\xb5\x18\x01*\xcc\x01\n" +
+	"\aremarks\x18\x05 \x03(\v2\x1e.toolsandbox.agentgw.v1.RemarkR\aremarks\x12A\n" +
+	"\vanswered_by\x18\x06 \x01(\v2 .toolsandbox.agentgw.v1.InstanceR\n" +
+	"answeredBy:\x04\x80\xb5\x18\x01\"l\n" +
+	"\bInstance\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
+	"\x04peer\x18\x02 \x01(\tR\x04peer\x12 \n" +
+	"\vcertificate\x18\x03 \x01(\tR\vcertificate\x12\x1a\n" +
+	"\bsoftware\x18\x04 \x01(\tR\bsoftware*\xcc\x01\n" +
 	"\fFailureClass\x12\x1d\n" +
 	"\x19FAILURE_CLASS_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13FAILURE_CLASS_MODEL\x10\x01\x12\x1a\n" +
@@ -849,7 +939,7 @@ func file_toolsandbox_agentgw_v1_agentgw_proto_rawDescGZIP() []byte {
 }
 
 var file_toolsandbox_agentgw_v1_agentgw_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_toolsandbox_agentgw_v1_agentgw_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
+var file_toolsandbox_agentgw_v1_agentgw_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
 var file_toolsandbox_agentgw_v1_agentgw_proto_goTypes = []any{
 	(FailureClass)(0),       // 0: toolsandbox.agentgw.v1.FailureClass
 	(RemarkKind)(0),         // 1: toolsandbox.agentgw.v1.RemarkKind
@@ -860,33 +950,35 @@ var file_toolsandbox_agentgw_v1_agentgw_proto_goTypes = []any{
 	(*Failure)(nil),         // 6: toolsandbox.agentgw.v1.Failure
 	(*Usage)(nil),           // 7: toolsandbox.agentgw.v1.Usage
 	(*RespondResponse)(nil), // 8: toolsandbox.agentgw.v1.RespondResponse
-	(v1.Role)(0),            // 9: toolsandbox.world.v1.Role
-	(*Player)(nil),          // 10: toolsandbox.agentgw.v1.Player
-	(*v1.Message)(nil),      // 11: toolsandbox.world.v1.Message
-	(*v1.ScriptTurn)(nil),   // 12: toolsandbox.world.v1.ScriptTurn
-	(*v1.Tool)(nil),         // 13: toolsandbox.world.v1.Tool
+	(*Instance)(nil),        // 9: toolsandbox.agentgw.v1.Instance
+	(v1.Role)(0),            // 10: toolsandbox.world.v1.Role
+	(*Player)(nil),          // 11: toolsandbox.agentgw.v1.Player
+	(*v1.Message)(nil),      // 12: toolsandbox.world.v1.Message
+	(*v1.ScriptTurn)(nil),   // 13: toolsandbox.world.v1.ScriptTurn
+	(*v1.Tool)(nil),         // 14: toolsandbox.world.v1.Tool
 }
 var file_toolsandbox_agentgw_v1_agentgw_proto_depIdxs = []int32{
-	9,  // 0: toolsandbox.agentgw.v1.RespondRequest.role:type_name -> toolsandbox.world.v1.Role
-	10, // 1: toolsandbox.agentgw.v1.RespondRequest.player:type_name -> toolsandbox.agentgw.v1.Player
-	11, // 2: toolsandbox.agentgw.v1.RespondRequest.view:type_name -> toolsandbox.world.v1.Message
-	12, // 3: toolsandbox.agentgw.v1.RespondRequest.scripted:type_name -> toolsandbox.world.v1.ScriptTurn
-	13, // 4: toolsandbox.agentgw.v1.RespondRequest.tools:type_name -> toolsandbox.world.v1.Tool
+	10, // 0: toolsandbox.agentgw.v1.RespondRequest.role:type_name -> toolsandbox.world.v1.Role
+	11, // 1: toolsandbox.agentgw.v1.RespondRequest.player:type_name -> toolsandbox.agentgw.v1.Player
+	12, // 2: toolsandbox.agentgw.v1.RespondRequest.view:type_name -> toolsandbox.world.v1.Message
+	13, // 3: toolsandbox.agentgw.v1.RespondRequest.scripted:type_name -> toolsandbox.world.v1.ScriptTurn
+	14, // 4: toolsandbox.agentgw.v1.RespondRequest.tools:type_name -> toolsandbox.world.v1.Tool
 	3,  // 5: toolsandbox.agentgw.v1.RespondRequest.spend_limit:type_name -> toolsandbox.agentgw.v1.SpendLimit
 	1,  // 6: toolsandbox.agentgw.v1.Remark.kind:type_name -> toolsandbox.agentgw.v1.RemarkKind
 	0,  // 7: toolsandbox.agentgw.v1.Failure.class:type_name -> toolsandbox.agentgw.v1.FailureClass
-	11, // 8: toolsandbox.agentgw.v1.RespondResponse.messages:type_name -> toolsandbox.world.v1.Message
+	12, // 8: toolsandbox.agentgw.v1.RespondResponse.messages:type_name -> toolsandbox.world.v1.Message
 	6,  // 9: toolsandbox.agentgw.v1.RespondResponse.failure:type_name -> toolsandbox.agentgw.v1.Failure
 	7,  // 10: toolsandbox.agentgw.v1.RespondResponse.usage:type_name -> toolsandbox.agentgw.v1.Usage
 	4,  // 11: toolsandbox.agentgw.v1.RespondResponse.throttled:type_name -> toolsandbox.agentgw.v1.Throttled
 	5,  // 12: toolsandbox.agentgw.v1.RespondResponse.remarks:type_name -> toolsandbox.agentgw.v1.Remark
-	2,  // 13: toolsandbox.agentgw.v1.AgentGatewayService.Respond:input_type -> toolsandbox.agentgw.v1.RespondRequest
-	8,  // 14: toolsandbox.agentgw.v1.AgentGatewayService.Respond:output_type -> toolsandbox.agentgw.v1.RespondResponse
-	14, // [14:15] is the sub-list for method output_type
-	13, // [13:14] is the sub-list for method input_type
-	13, // [13:13] is the sub-list for extension type_name
-	13, // [13:13] is the sub-list for extension extendee
-	0,  // [0:13] is the sub-list for field type_name
+	9,  // 13: toolsandbox.agentgw.v1.RespondResponse.answered_by:type_name -> toolsandbox.agentgw.v1.Instance
+	2,  // 14: toolsandbox.agentgw.v1.AgentGatewayService.Respond:input_type -> toolsandbox.agentgw.v1.RespondRequest
+	8,  // 15: toolsandbox.agentgw.v1.AgentGatewayService.Respond:output_type -> toolsandbox.agentgw.v1.RespondResponse
+	15, // [15:16] is the sub-list for method output_type
+	14, // [14:15] is the sub-list for method input_type
+	14, // [14:14] is the sub-list for extension type_name
+	14, // [14:14] is the sub-list for extension extendee
+	0,  // [0:14] is the sub-list for field type_name
 }
 
 func init() { file_toolsandbox_agentgw_v1_agentgw_proto_init() }
@@ -902,7 +994,7 @@ func file_toolsandbox_agentgw_v1_agentgw_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_toolsandbox_agentgw_v1_agentgw_proto_rawDesc), len(file_toolsandbox_agentgw_v1_agentgw_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   7,
+			NumMessages:   8,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

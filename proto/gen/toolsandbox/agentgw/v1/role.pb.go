@@ -370,7 +370,10 @@ type Plugin struct {
 	// Timeout of one turn in milliseconds. 0 means 60000.
 	TimeoutMs int64 `protobuf:"varint,2,opt,name=timeout_ms,json=timeoutMs,proto3" json:"timeout_ms,omitempty"`
 	// The name of an attached agent. Ignored if address is set.
-	Attached      string `protobuf:"bytes,3,opt,name=attached,proto3" json:"attached,omitempty"`
+	Attached string `protobuf:"bytes,3,opt,name=attached,proto3" json:"attached,omitempty"`
+	// Of an attached agent: the hex HMAC-SHA-256 of "toolsandbox attached agent NAME" under its secret.
+	// Only processes that attach with the secret are asked. Empty without a secret.
+	SecretDigest  string `protobuf:"bytes,4,opt,name=secret_digest,json=secretDigest,proto3" json:"secret_digest,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -422,6 +425,13 @@ func (x *Plugin) GetTimeoutMs() int64 {
 func (x *Plugin) GetAttached() string {
 	if x != nil {
 		return x.Attached
+	}
+	return ""
+}
+
+func (x *Plugin) GetSecretDigest() string {
+	if x != nil {
+		return x.SecretDigest
 	}
 	return ""
 }
@@ -594,12 +604,13 @@ const file_toolsandbox_agentgw_v1_role_proto_rawDesc = "" +
 	"\rSOURCE_INLINE\x10\x02\"\v\n" +
 	"\tUnhelpful\"\x1c\n" +
 	"\x06Random\x12\x12\n" +
-	"\x04seed\x18\x01 \x01(\x03R\x04seed\"\x89\x01\n" +
+	"\x04seed\x18\x01 \x01(\x03R\x04seed\"\xc8\x01\n" +
 	"\x06Plugin\x12\x18\n" +
 	"\aaddress\x18\x01 \x01(\tR\aaddress\x12+\n" +
 	"\n" +
 	"timeout_ms\x18\x02 \x01(\x03B\f\xbaH\t\"\a\x18\x80\xdd\xdb\x01(\x00R\ttimeoutMs\x128\n" +
-	"\battached\x18\x03 \x01(\tB\x1c\xbaH\x19r\x172\x15^[A-Za-z0-9_-]{0,64}$R\battached\"\xff\x04\n" +
+	"\battached\x18\x03 \x01(\tB\x1c\xbaH\x19r\x172\x15^[A-Za-z0-9_-]{0,64}$R\battached\x12=\n" +
+	"\rsecret_digest\x18\x04 \x01(\tB\x18\xbaH\x15r\x132\x11^([0-9a-f]{64})?$R\fsecretDigest\"\xff\x04\n" +
 	"\x05Model\x128\n" +
 	"\bprovider\x18\x01 \x01(\tB\x1c\xbaH\x19r\x17\x10\x01\x18@2\x11^[a-z][a-z0-9-]*$R\bprovider\x12A\n" +
 	"\x05model\x18\x02 \x01(\tB+\xbaH(r&\x10\x01\x18\xc8\x012\x1f^[A-Za-z0-9][A-Za-z0-9._:@/-]*$R\x05model\x12;\n" +

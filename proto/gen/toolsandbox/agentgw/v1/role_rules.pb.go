@@ -63,6 +63,8 @@ func (x *Scripted) SatisfiesRules() bool {
 
 var patternPlugin_Attached = regexp.MustCompile("^[A-Za-z0-9_-]{0,64}$")
 
+var patternPlugin_SecretDigest = regexp.MustCompile("^([0-9a-f]{64})?$")
+
 // SatisfiesRules reports whether the message certainly satisfies the rules of its proto.
 func (x *Plugin) SatisfiesRules() bool {
 	{
@@ -77,6 +79,12 @@ func (x *Plugin) SatisfiesRules() bool {
 	{
 		v := x.GetAttached()
 		if !(patternPlugin_Attached.MatchString(v)) {
+			return false
+		}
+	}
+	{
+		v := x.GetSecretDigest()
+		if !(patternPlugin_SecretDigest.MatchString(v)) {
 			return false
 		}
 	}

@@ -7,6 +7,7 @@
 package agentgwv1
 
 import (
+	v11 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agent/v1"
 	v1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
@@ -82,6 +83,8 @@ type Reply struct {
 	ConversationDigest []byte `protobuf:"bytes,4,opt,name=conversation_digest,json=conversationDigest,proto3" json:"conversation_digest,omitempty"`
 	// What was special about the turn.
 	Remarks []*Remark `protobuf:"bytes,5,rep,name=remarks,proto3" json:"remarks,omitempty"`
+	// The process that answered as an attached agent.
+	AnsweredBy *Instance `protobuf:"bytes,6,opt,name=answered_by,json=answeredBy,proto3" json:"answered_by,omitempty"`
 	// The provider that defines the form of native.
 	Provider string `protobuf:"bytes,15,opt,name=provider,proto3" json:"provider,omitempty"`
 	// The model's turn in its provider's native form, for later requests. Empty if the messages
@@ -152,6 +155,13 @@ func (x *Reply) GetConversationDigest() []byte {
 func (x *Reply) GetRemarks() []*Remark {
 	if x != nil {
 		return x.Remarks
+	}
+	return nil
+}
+
+func (x *Reply) GetAnsweredBy() *Instance {
+	if x != nil {
+		return x.AnsweredBy
 	}
 	return nil
 }
@@ -365,6 +375,62 @@ func (x *ForwardedTurn) GetFailure() *Failure {
 	return nil
 }
 
+// RelayedTurn is the answer of an attached agent, from the replica that has its stream to the one
+// that needs the turn. The request is an ActRequest.
+type RelayedTurn struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The answer.
+	Answer *v11.AttachAnswer `protobuf:"bytes,1,opt,name=answer,proto3" json:"answer,omitempty"`
+	// The process that gave it.
+	AnsweredBy    *Instance `protobuf:"bytes,2,opt,name=answered_by,json=answeredBy,proto3" json:"answered_by,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RelayedTurn) Reset() {
+	*x = RelayedTurn{}
+	mi := &file_toolsandbox_agentgw_v1_storage_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RelayedTurn) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RelayedTurn) ProtoMessage() {}
+
+func (x *RelayedTurn) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_agentgw_v1_storage_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RelayedTurn.ProtoReflect.Descriptor instead.
+func (*RelayedTurn) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_agentgw_v1_storage_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *RelayedTurn) GetAnswer() *v11.AttachAnswer {
+	if x != nil {
+		return x.Answer
+	}
+	return nil
+}
+
+func (x *RelayedTurn) GetAnsweredBy() *Instance {
+	if x != nil {
+		return x.AnsweredBy
+	}
+	return nil
+}
+
 // Exchange is the exchange between the gateway and a model provider about one turn.
 type Exchange struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -388,7 +454,7 @@ type Exchange struct {
 
 func (x *Exchange) Reset() {
 	*x = Exchange{}
-	mi := &file_toolsandbox_agentgw_v1_storage_proto_msgTypes[5]
+	mi := &file_toolsandbox_agentgw_v1_storage_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -400,7 +466,7 @@ func (x *Exchange) String() string {
 func (*Exchange) ProtoMessage() {}
 
 func (x *Exchange) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_agentgw_v1_storage_proto_msgTypes[5]
+	mi := &file_toolsandbox_agentgw_v1_storage_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -413,7 +479,7 @@ func (x *Exchange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Exchange.ProtoReflect.Descriptor instead.
 func (*Exchange) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_agentgw_v1_storage_proto_rawDescGZIP(), []int{5}
+	return file_toolsandbox_agentgw_v1_storage_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Exchange) GetProvider() string {
@@ -486,7 +552,7 @@ type Attempt struct {
 
 func (x *Attempt) Reset() {
 	*x = Attempt{}
-	mi := &file_toolsandbox_agentgw_v1_storage_proto_msgTypes[6]
+	mi := &file_toolsandbox_agentgw_v1_storage_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -498,7 +564,7 @@ func (x *Attempt) String() string {
 func (*Attempt) ProtoMessage() {}
 
 func (x *Attempt) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_agentgw_v1_storage_proto_msgTypes[6]
+	mi := &file_toolsandbox_agentgw_v1_storage_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -511,7 +577,7 @@ func (x *Attempt) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Attempt.ProtoReflect.Descriptor instead.
 func (*Attempt) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_agentgw_v1_storage_proto_rawDescGZIP(), []int{6}
+	return file_toolsandbox_agentgw_v1_storage_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Attempt) GetStatus() int32 {
@@ -560,15 +626,17 @@ var File_toolsandbox_agentgw_v1_storage_proto protoreflect.FileDescriptor
 
 const file_toolsandbox_agentgw_v1_storage_proto_rawDesc = "" +
 	"\n" +
-	"$toolsandbox/agentgw/v1/storage.proto\x12\x16toolsandbox.agentgw.v1\x1a$toolsandbox/agentgw/v1/agentgw.proto\x1a!toolsandbox/agentgw/v1/role.proto\x1a toolsandbox/world/v1/world.proto\";\n" +
+	"$toolsandbox/agentgw/v1/storage.proto\x12\x16toolsandbox.agentgw.v1\x1a toolsandbox/agent/v1/agent.proto\x1a$toolsandbox/agentgw/v1/agentgw.proto\x1a!toolsandbox/agentgw/v1/role.proto\x1a toolsandbox/world/v1/world.proto\";\n" +
 	"\aToolSet\x120\n" +
-	"\x05tools\x18\x01 \x03(\v2\x1a.toolsandbox.world.v1.ToolR\x05tools\"\xd1\x02\n" +
+	"\x05tools\x18\x01 \x03(\v2\x1a.toolsandbox.world.v1.ToolR\x05tools\"\x94\x03\n" +
 	"\x05Reply\x129\n" +
 	"\bmessages\x18\x01 \x03(\v2\x1d.toolsandbox.world.v1.MessageR\bmessages\x129\n" +
 	"\afailure\x18\x02 \x01(\v2\x1f.toolsandbox.agentgw.v1.FailureR\afailure\x123\n" +
 	"\x05usage\x18\x03 \x01(\v2\x1d.toolsandbox.agentgw.v1.UsageR\x05usage\x12/\n" +
 	"\x13conversation_digest\x18\x04 \x01(\fR\x12conversationDigest\x128\n" +
-	"\aremarks\x18\x05 \x03(\v2\x1e.toolsandbox.agentgw.v1.RemarkR\aremarks\x12\x1a\n" +
+	"\aremarks\x18\x05 \x03(\v2\x1e.toolsandbox.agentgw.v1.RemarkR\aremarks\x12A\n" +
+	"\vanswered_by\x18\x06 \x01(\v2 .toolsandbox.agentgw.v1.InstanceR\n" +
+	"answeredBy\x12\x1a\n" +
 	"\bprovider\x18\x0f \x01(\tR\bprovider\x12\x16\n" +
 	"\x06native\x18\x10 \x01(\fR\x06native\"\xb3\x01\n" +
 	"\fRecordedTurn\x123\n" +
@@ -582,7 +650,11 @@ const file_toolsandbox_agentgw_v1_storage_proto_rawDesc = "" +
 	"\bresponse\x18\x01 \x01(\v2'.toolsandbox.agentgw.v1.RespondResponseR\bresponse\x12\x12\n" +
 	"\x04code\x18\x02 \x01(\x05R\x04code\x12\x18\n" +
 	"\amessage\x18\x03 \x01(\tR\amessage\x129\n" +
-	"\afailure\x18\x04 \x01(\v2\x1f.toolsandbox.agentgw.v1.FailureR\afailure\"\x81\x02\n" +
+	"\afailure\x18\x04 \x01(\v2\x1f.toolsandbox.agentgw.v1.FailureR\afailure\"\x8c\x01\n" +
+	"\vRelayedTurn\x12:\n" +
+	"\x06answer\x18\x01 \x01(\v2\".toolsandbox.agent.v1.AttachAnswerR\x06answer\x12A\n" +
+	"\vanswered_by\x18\x02 \x01(\v2 .toolsandbox.agentgw.v1.InstanceR\n" +
+	"answeredBy\"\x81\x02\n" +
 	"\bExchange\x12\x1a\n" +
 	"\bprovider\x18\x01 \x01(\tR\bprovider\x12\x14\n" +
 	"\x05model\x18\x02 \x01(\tR\x05model\x12\x12\n" +
@@ -612,40 +684,46 @@ func file_toolsandbox_agentgw_v1_storage_proto_rawDescGZIP() []byte {
 	return file_toolsandbox_agentgw_v1_storage_proto_rawDescData
 }
 
-var file_toolsandbox_agentgw_v1_storage_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
+var file_toolsandbox_agentgw_v1_storage_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
 var file_toolsandbox_agentgw_v1_storage_proto_goTypes = []any{
-	(*ToolSet)(nil),         // 0: toolsandbox.agentgw.v1.ToolSet
-	(*Reply)(nil),           // 1: toolsandbox.agentgw.v1.Reply
-	(*RecordedTurn)(nil),    // 2: toolsandbox.agentgw.v1.RecordedTurn
-	(*Cost)(nil),            // 3: toolsandbox.agentgw.v1.Cost
-	(*ForwardedTurn)(nil),   // 4: toolsandbox.agentgw.v1.ForwardedTurn
-	(*Exchange)(nil),        // 5: toolsandbox.agentgw.v1.Exchange
-	(*Attempt)(nil),         // 6: toolsandbox.agentgw.v1.Attempt
-	(*v1.Tool)(nil),         // 7: toolsandbox.world.v1.Tool
-	(*v1.Message)(nil),      // 8: toolsandbox.world.v1.Message
-	(*Failure)(nil),         // 9: toolsandbox.agentgw.v1.Failure
-	(*Usage)(nil),           // 10: toolsandbox.agentgw.v1.Usage
-	(*Remark)(nil),          // 11: toolsandbox.agentgw.v1.Remark
-	(*RespondResponse)(nil), // 12: toolsandbox.agentgw.v1.RespondResponse
+	(*ToolSet)(nil),          // 0: toolsandbox.agentgw.v1.ToolSet
+	(*Reply)(nil),            // 1: toolsandbox.agentgw.v1.Reply
+	(*RecordedTurn)(nil),     // 2: toolsandbox.agentgw.v1.RecordedTurn
+	(*Cost)(nil),             // 3: toolsandbox.agentgw.v1.Cost
+	(*ForwardedTurn)(nil),    // 4: toolsandbox.agentgw.v1.ForwardedTurn
+	(*RelayedTurn)(nil),      // 5: toolsandbox.agentgw.v1.RelayedTurn
+	(*Exchange)(nil),         // 6: toolsandbox.agentgw.v1.Exchange
+	(*Attempt)(nil),          // 7: toolsandbox.agentgw.v1.Attempt
+	(*v1.Tool)(nil),          // 8: toolsandbox.world.v1.Tool
+	(*v1.Message)(nil),       // 9: toolsandbox.world.v1.Message
+	(*Failure)(nil),          // 10: toolsandbox.agentgw.v1.Failure
+	(*Usage)(nil),            // 11: toolsandbox.agentgw.v1.Usage
+	(*Remark)(nil),           // 12: toolsandbox.agentgw.v1.Remark
+	(*Instance)(nil),         // 13: toolsandbox.agentgw.v1.Instance
+	(*RespondResponse)(nil),  // 14: toolsandbox.agentgw.v1.RespondResponse
+	(*v11.AttachAnswer)(nil), // 15: toolsandbox.agent.v1.AttachAnswer
 }
 var file_toolsandbox_agentgw_v1_storage_proto_depIdxs = []int32{
-	7,  // 0: toolsandbox.agentgw.v1.ToolSet.tools:type_name -> toolsandbox.world.v1.Tool
-	8,  // 1: toolsandbox.agentgw.v1.Reply.messages:type_name -> toolsandbox.world.v1.Message
-	9,  // 2: toolsandbox.agentgw.v1.Reply.failure:type_name -> toolsandbox.agentgw.v1.Failure
-	10, // 3: toolsandbox.agentgw.v1.Reply.usage:type_name -> toolsandbox.agentgw.v1.Usage
-	11, // 4: toolsandbox.agentgw.v1.Reply.remarks:type_name -> toolsandbox.agentgw.v1.Remark
-	1,  // 5: toolsandbox.agentgw.v1.RecordedTurn.reply:type_name -> toolsandbox.agentgw.v1.Reply
-	5,  // 6: toolsandbox.agentgw.v1.RecordedTurn.exchange:type_name -> toolsandbox.agentgw.v1.Exchange
-	3,  // 7: toolsandbox.agentgw.v1.RecordedTurn.cost:type_name -> toolsandbox.agentgw.v1.Cost
-	12, // 8: toolsandbox.agentgw.v1.ForwardedTurn.response:type_name -> toolsandbox.agentgw.v1.RespondResponse
-	9,  // 9: toolsandbox.agentgw.v1.ForwardedTurn.failure:type_name -> toolsandbox.agentgw.v1.Failure
-	6,  // 10: toolsandbox.agentgw.v1.Exchange.attempts:type_name -> toolsandbox.agentgw.v1.Attempt
-	10, // 11: toolsandbox.agentgw.v1.Exchange.usage:type_name -> toolsandbox.agentgw.v1.Usage
-	12, // [12:12] is the sub-list for method output_type
-	12, // [12:12] is the sub-list for method input_type
-	12, // [12:12] is the sub-list for extension type_name
-	12, // [12:12] is the sub-list for extension extendee
-	0,  // [0:12] is the sub-list for field type_name
+	8,  // 0: toolsandbox.agentgw.v1.ToolSet.tools:type_name -> toolsandbox.world.v1.Tool
+	9,  // 1: toolsandbox.agentgw.v1.Reply.messages:type_name -> toolsandbox.world.v1.Message
+	10, // 2: toolsandbox.agentgw.v1.Reply.failure:type_name -> toolsandbox.agentgw.v1.Failure
+	11, // 3: toolsandbox.agentgw.v1.Reply.usage:type_name -> toolsandbox.agentgw.v1.Usage
+	12, // 4: toolsandbox.agentgw.v1.Reply.remarks:type_name -> toolsandbox.agentgw.v1.Remark
+	13, // 5: toolsandbox.agentgw.v1.Reply.answered_by:type_name -> toolsandbox.agentgw.v1.Instance
+	1,  // 6: toolsandbox.agentgw.v1.RecordedTurn.reply:type_name -> toolsandbox.agentgw.v1.Reply
+	6,  // 7: toolsandbox.agentgw.v1.RecordedTurn.exchange:type_name -> toolsandbox.agentgw.v1.Exchange
+	3,  // 8: toolsandbox.agentgw.v1.RecordedTurn.cost:type_name -> toolsandbox.agentgw.v1.Cost
+	14, // 9: toolsandbox.agentgw.v1.ForwardedTurn.response:type_name -> toolsandbox.agentgw.v1.RespondResponse
+	10, // 10: toolsandbox.agentgw.v1.ForwardedTurn.failure:type_name -> toolsandbox.agentgw.v1.Failure
+	15, // 11: toolsandbox.agentgw.v1.RelayedTurn.answer:type_name -> toolsandbox.agent.v1.AttachAnswer
+	13, // 12: toolsandbox.agentgw.v1.RelayedTurn.answered_by:type_name -> toolsandbox.agentgw.v1.Instance
+	7,  // 13: toolsandbox.agentgw.v1.Exchange.attempts:type_name -> toolsandbox.agentgw.v1.Attempt
+	11, // 14: toolsandbox.agentgw.v1.Exchange.usage:type_name -> toolsandbox.agentgw.v1.Usage
+	15, // [15:15] is the sub-list for method output_type
+	15, // [15:15] is the sub-list for method input_type
+	15, // [15:15] is the sub-list for extension type_name
+	15, // [15:15] is the sub-list for extension extendee
+	0,  // [0:15] is the sub-list for field type_name
 }
 
 func init() { file_toolsandbox_agentgw_v1_storage_proto_init() }
@@ -661,7 +739,7 @@ func file_toolsandbox_agentgw_v1_storage_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_toolsandbox_agentgw_v1_storage_proto_rawDesc), len(file_toolsandbox_agentgw_v1_storage_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   7,
+			NumMessages:   8,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -1213,7 +1213,9 @@ type Turn struct {
 	// Of a turn of the execution environment: ExecuteResponse.next_due.
 	NextDue *float64 `protobuf:"fixed64,9,opt,name=next_due,json=nextDue,proto3,oneof" json:"next_due,omitempty"`
 	// Of a turn of a model: RespondResponse.remarks.
-	Remarks       []*v1.Remark `protobuf:"bytes,10,rep,name=remarks,proto3" json:"remarks,omitempty"`
+	Remarks []*v1.Remark `protobuf:"bytes,10,rep,name=remarks,proto3" json:"remarks,omitempty"`
+	// Of a turn of an attached agent: RespondResponse.answered_by.
+	AnsweredBy    *v1.Instance `protobuf:"bytes,11,opt,name=answered_by,json=answeredBy,proto3" json:"answered_by,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1311,6 +1313,77 @@ func (x *Turn) GetRemarks() []*v1.Remark {
 	return nil
 }
 
+func (x *Turn) GetAnsweredBy() *v1.Instance {
+	if x != nil {
+		return x.AnsweredBy
+	}
+	return nil
+}
+
+// AnsweredTurn names the process that answered one turn of an attached agent.
+type AnsweredTurn struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The role.
+	Role v12.Role `protobuf:"varint,1,opt,name=role,proto3,enum=toolsandbox.world.v1.Role" json:"role,omitempty"`
+	// As TurnUsage.index.
+	Index int32 `protobuf:"varint,2,opt,name=index,proto3" json:"index,omitempty"`
+	// The process.
+	Instance      *v1.Instance `protobuf:"bytes,3,opt,name=instance,proto3" json:"instance,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AnsweredTurn) Reset() {
+	*x = AnsweredTurn{}
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AnsweredTurn) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AnsweredTurn) ProtoMessage() {}
+
+func (x *AnsweredTurn) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AnsweredTurn.ProtoReflect.Descriptor instead.
+func (*AnsweredTurn) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *AnsweredTurn) GetRole() v12.Role {
+	if x != nil {
+		return x.Role
+	}
+	return v12.Role(0)
+}
+
+func (x *AnsweredTurn) GetIndex() int32 {
+	if x != nil {
+		return x.Index
+	}
+	return 0
+}
+
+func (x *AnsweredTurn) GetInstance() *v1.Instance {
+	if x != nil {
+		return x.Instance
+	}
+	return nil
+}
+
 // TurnUsage is the usage of one turn of a model.
 type TurnUsage struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1327,7 +1400,7 @@ type TurnUsage struct {
 
 func (x *TurnUsage) Reset() {
 	*x = TurnUsage{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[11]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1339,7 +1412,7 @@ func (x *TurnUsage) String() string {
 func (*TurnUsage) ProtoMessage() {}
 
 func (x *TurnUsage) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[11]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1352,7 +1425,7 @@ func (x *TurnUsage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TurnUsage.ProtoReflect.Descriptor instead.
 func (*TurnUsage) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{11}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *TurnUsage) GetRole() v12.Role {
@@ -1388,14 +1461,17 @@ type End struct {
 	// Usage of a turn that ended the rollout without a message. Unset if no model spoke.
 	Usage *TurnUsage `protobuf:"bytes,4,opt,name=usage,proto3" json:"usage,omitempty"`
 	// The party at fault, for MODEL_FAILURE and INFRASTRUCTURE.
-	FailureClass  v1.FailureClass `protobuf:"varint,5,opt,name=failure_class,json=failureClass,proto3,enum=toolsandbox.agentgw.v1.FailureClass" json:"failure_class,omitempty"`
+	FailureClass v1.FailureClass `protobuf:"varint,5,opt,name=failure_class,json=failureClass,proto3,enum=toolsandbox.agentgw.v1.FailureClass" json:"failure_class,omitempty"`
+	// The attached agent that answered a turn that ended the rollout without a message. Unset for
+	// other players.
+	Answered      *AnsweredTurn `protobuf:"bytes,6,opt,name=answered,proto3" json:"answered,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *End) Reset() {
 	*x = End{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[12]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1407,7 +1483,7 @@ func (x *End) String() string {
 func (*End) ProtoMessage() {}
 
 func (x *End) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[12]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1420,7 +1496,7 @@ func (x *End) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use End.ProtoReflect.Descriptor instead.
 func (*End) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{12}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *End) GetReason() EndReason {
@@ -1458,6 +1534,13 @@ func (x *End) GetFailureClass() v1.FailureClass {
 	return v1.FailureClass(0)
 }
 
+func (x *End) GetAnswered() *AnsweredTurn {
+	if x != nil {
+		return x.Answered
+	}
+	return nil
+}
+
 // Snapshot holds the table versions of one execution. The setup holds the starting versions.
 // Subject snapshot.<shard>.<rollout>, stream SNAPSHOT_<shard>. It may be published more than once
 // with equal content.
@@ -1473,7 +1556,7 @@ type Snapshot struct {
 
 func (x *Snapshot) Reset() {
 	*x = Snapshot{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[13]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1485,7 +1568,7 @@ func (x *Snapshot) String() string {
 func (*Snapshot) ProtoMessage() {}
 
 func (x *Snapshot) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[13]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1498,7 +1581,7 @@ func (x *Snapshot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Snapshot.ProtoReflect.Descriptor instead.
 func (*Snapshot) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{13}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Snapshot) GetSessionId() string {
@@ -1530,7 +1613,7 @@ type Match struct {
 
 func (x *Match) Reset() {
 	*x = Match{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[14]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1542,7 +1625,7 @@ func (x *Match) String() string {
 func (*Match) ProtoMessage() {}
 
 func (x *Match) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[14]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1555,7 +1638,7 @@ func (x *Match) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Match.ProtoReflect.Descriptor instead.
 func (*Match) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{14}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Match) GetNode() int32 {
@@ -1596,7 +1679,7 @@ type UserFlag struct {
 
 func (x *UserFlag) Reset() {
 	*x = UserFlag{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[15]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1608,7 +1691,7 @@ func (x *UserFlag) String() string {
 func (*UserFlag) ProtoMessage() {}
 
 func (x *UserFlag) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[15]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1621,7 +1704,7 @@ func (x *UserFlag) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UserFlag.ProtoReflect.Descriptor instead.
 func (*UserFlag) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{15}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *UserFlag) GetRule() string {
@@ -1688,7 +1771,7 @@ type Result struct {
 
 func (x *Result) Reset() {
 	*x = Result{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[16]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1700,7 +1783,7 @@ func (x *Result) String() string {
 func (*Result) ProtoMessage() {}
 
 func (x *Result) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[16]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1713,7 +1796,7 @@ func (x *Result) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Result.ProtoReflect.Descriptor instead.
 func (*Result) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{16}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Result) GetRollout() *Rollout {
@@ -1840,7 +1923,7 @@ type Cause struct {
 
 func (x *Cause) Reset() {
 	*x = Cause{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[17]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1852,7 +1935,7 @@ func (x *Cause) String() string {
 func (*Cause) ProtoMessage() {}
 
 func (x *Cause) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[17]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1865,7 +1948,7 @@ func (x *Cause) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cause.ProtoReflect.Descriptor instead.
 func (*Cause) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{17}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Cause) GetKind() CauseKind {
@@ -1920,7 +2003,7 @@ type CallGrade struct {
 
 func (x *CallGrade) Reset() {
 	*x = CallGrade{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[18]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1932,7 +2015,7 @@ func (x *CallGrade) String() string {
 func (*CallGrade) ProtoMessage() {}
 
 func (x *CallGrade) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[18]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1945,7 +2028,7 @@ func (x *CallGrade) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallGrade.ProtoReflect.Descriptor instead.
 func (*CallGrade) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{18}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *CallGrade) GetPrediction() string {
@@ -1994,7 +2077,7 @@ type CallVerdict struct {
 
 func (x *CallVerdict) Reset() {
 	*x = CallVerdict{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[19]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2006,7 +2089,7 @@ func (x *CallVerdict) String() string {
 func (*CallVerdict) ProtoMessage() {}
 
 func (x *CallVerdict) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[19]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2019,7 +2102,7 @@ func (x *CallVerdict) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallVerdict.ProtoReflect.Descriptor instead.
 func (*CallVerdict) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{19}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *CallVerdict) GetCorrect() bool {
@@ -2131,7 +2214,7 @@ const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"\aattempt\x18\x02 \x01(\x05R\aattempt\x12\x14\n" +
 	"\x05round\x18\x03 \x01(\x05R\x05round\x12>\n" +
 	"\bversions\x18\x04 \x03(\v2\".toolsandbox.world.v1.TableVersionR\bversions\x124\n" +
-	"\astarted\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\astarted\"\xf2\x03\n" +
+	"\astarted\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\astarted\"\xb5\x04\n" +
 	"\x04Turn\x129\n" +
 	"\bmessages\x18\x01 \x03(\v2\x1d.toolsandbox.world.v1.MessageR\bmessages\x12>\n" +
 	"\bversions\x18\x02 \x03(\v2\".toolsandbox.world.v1.TableVersionR\bversions\x12)\n" +
@@ -2142,20 +2225,27 @@ const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"\x03now\x18\b \x01(\x01H\x01R\x03now\x88\x01\x01\x12\x1e\n" +
 	"\bnext_due\x18\t \x01(\x01H\x02R\anextDue\x88\x01\x01\x128\n" +
 	"\aremarks\x18\n" +
-	" \x03(\v2\x1e.toolsandbox.agentgw.v1.RemarkR\aremarksB\x11\n" +
+	" \x03(\v2\x1e.toolsandbox.agentgw.v1.RemarkR\aremarks\x12A\n" +
+	"\vanswered_by\x18\v \x01(\v2 .toolsandbox.agentgw.v1.InstanceR\n" +
+	"answeredByB\x11\n" +
 	"\x0f_ended_at_indexB\x06\n" +
 	"\x04_nowB\v\n" +
-	"\t_next_due\"\x86\x01\n" +
+	"\t_next_due\"\x92\x01\n" +
+	"\fAnsweredTurn\x12.\n" +
+	"\x04role\x18\x01 \x01(\x0e2\x1a.toolsandbox.world.v1.RoleR\x04role\x12\x14\n" +
+	"\x05index\x18\x02 \x01(\x05R\x05index\x12<\n" +
+	"\binstance\x18\x03 \x01(\v2 .toolsandbox.agentgw.v1.InstanceR\binstance\"\x86\x01\n" +
 	"\tTurnUsage\x12.\n" +
 	"\x04role\x18\x01 \x01(\x0e2\x1a.toolsandbox.world.v1.RoleR\x04role\x12\x14\n" +
 	"\x05index\x18\x02 \x01(\x05R\x05index\x123\n" +
-	"\x05usage\x18\x03 \x01(\v2\x1d.toolsandbox.agentgw.v1.UsageR\x05usage\"\xfb\x01\n" +
+	"\x05usage\x18\x03 \x01(\v2\x1d.toolsandbox.agentgw.v1.UsageR\x05usage\"\xb9\x02\n" +
 	"\x03End\x125\n" +
 	"\x06reason\x18\x01 \x01(\x0e2\x1d.toolsandbox.bus.v1.EndReasonR\x06reason\x12%\n" +
 	"\x0eexception_type\x18\x02 \x01(\tR\rexceptionType\x12\x16\n" +
 	"\x06detail\x18\x03 \x01(\tR\x06detail\x123\n" +
 	"\x05usage\x18\x04 \x01(\v2\x1d.toolsandbox.bus.v1.TurnUsageR\x05usage\x12I\n" +
-	"\rfailure_class\x18\x05 \x01(\x0e2$.toolsandbox.agentgw.v1.FailureClassR\ffailureClass\"^\n" +
+	"\rfailure_class\x18\x05 \x01(\x0e2$.toolsandbox.agentgw.v1.FailureClassR\ffailureClass\x12<\n" +
+	"\banswered\x18\x06 \x01(\v2 .toolsandbox.bus.v1.AnsweredTurnR\banswered\"^\n" +
 	"\bSnapshot\x12\x1d\n" +
 	"\n" +
 	"session_id\x18\x01 \x01(\tR\tsessionId\x123\n" +
@@ -2268,7 +2358,7 @@ func file_toolsandbox_bus_v1_bus_proto_rawDescGZIP() []byte {
 }
 
 var file_toolsandbox_bus_v1_bus_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_toolsandbox_bus_v1_bus_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
+var file_toolsandbox_bus_v1_bus_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
 var file_toolsandbox_bus_v1_bus_proto_goTypes = []any{
 	(EndReason)(0),                // 0: toolsandbox.bus.v1.EndReason
 	(CauseKind)(0),                // 1: toolsandbox.bus.v1.CauseKind
@@ -2283,77 +2373,83 @@ var file_toolsandbox_bus_v1_bus_proto_goTypes = []any{
 	(*Start)(nil),                 // 10: toolsandbox.bus.v1.Start
 	(*Claim)(nil),                 // 11: toolsandbox.bus.v1.Claim
 	(*Turn)(nil),                  // 12: toolsandbox.bus.v1.Turn
-	(*TurnUsage)(nil),             // 13: toolsandbox.bus.v1.TurnUsage
-	(*End)(nil),                   // 14: toolsandbox.bus.v1.End
-	(*Snapshot)(nil),              // 15: toolsandbox.bus.v1.Snapshot
-	(*Match)(nil),                 // 16: toolsandbox.bus.v1.Match
-	(*UserFlag)(nil),              // 17: toolsandbox.bus.v1.UserFlag
-	(*Result)(nil),                // 18: toolsandbox.bus.v1.Result
-	(*Cause)(nil),                 // 19: toolsandbox.bus.v1.Cause
-	(*CallGrade)(nil),             // 20: toolsandbox.bus.v1.CallGrade
-	(*CallVerdict)(nil),           // 21: toolsandbox.bus.v1.CallVerdict
-	(*v1.Player)(nil),             // 22: toolsandbox.agentgw.v1.Player
-	(v11.HostedServices)(0),       // 23: toolsandbox.toolhost.v1.HostedServices
-	(*v1.SpendLimit)(nil),         // 24: toolsandbox.agentgw.v1.SpendLimit
-	(*v12.Message)(nil),           // 25: toolsandbox.world.v1.Message
-	(*v12.TableVersion)(nil),      // 26: toolsandbox.world.v1.TableVersion
-	(*v13.Clock)(nil),             // 27: toolsandbox.setup.v1.Clock
-	(*timestamppb.Timestamp)(nil), // 28: google.protobuf.Timestamp
-	(*v1.Usage)(nil),              // 29: toolsandbox.agentgw.v1.Usage
-	(*v11.ServiceAnswer)(nil),     // 30: toolsandbox.toolhost.v1.ServiceAnswer
-	(*v1.Remark)(nil),             // 31: toolsandbox.agentgw.v1.Remark
-	(v12.Role)(0),                 // 32: toolsandbox.world.v1.Role
-	(v1.FailureClass)(0),          // 33: toolsandbox.agentgw.v1.FailureClass
-	(*v12.Table)(nil),             // 34: toolsandbox.world.v1.Table
+	(*AnsweredTurn)(nil),          // 13: toolsandbox.bus.v1.AnsweredTurn
+	(*TurnUsage)(nil),             // 14: toolsandbox.bus.v1.TurnUsage
+	(*End)(nil),                   // 15: toolsandbox.bus.v1.End
+	(*Snapshot)(nil),              // 16: toolsandbox.bus.v1.Snapshot
+	(*Match)(nil),                 // 17: toolsandbox.bus.v1.Match
+	(*UserFlag)(nil),              // 18: toolsandbox.bus.v1.UserFlag
+	(*Result)(nil),                // 19: toolsandbox.bus.v1.Result
+	(*Cause)(nil),                 // 20: toolsandbox.bus.v1.Cause
+	(*CallGrade)(nil),             // 21: toolsandbox.bus.v1.CallGrade
+	(*CallVerdict)(nil),           // 22: toolsandbox.bus.v1.CallVerdict
+	(*v1.Player)(nil),             // 23: toolsandbox.agentgw.v1.Player
+	(v11.HostedServices)(0),       // 24: toolsandbox.toolhost.v1.HostedServices
+	(*v1.SpendLimit)(nil),         // 25: toolsandbox.agentgw.v1.SpendLimit
+	(*v12.Message)(nil),           // 26: toolsandbox.world.v1.Message
+	(*v12.TableVersion)(nil),      // 27: toolsandbox.world.v1.TableVersion
+	(*v13.Clock)(nil),             // 28: toolsandbox.setup.v1.Clock
+	(*timestamppb.Timestamp)(nil), // 29: google.protobuf.Timestamp
+	(*v1.Usage)(nil),              // 30: toolsandbox.agentgw.v1.Usage
+	(*v11.ServiceAnswer)(nil),     // 31: toolsandbox.toolhost.v1.ServiceAnswer
+	(*v1.Remark)(nil),             // 32: toolsandbox.agentgw.v1.Remark
+	(*v1.Instance)(nil),           // 33: toolsandbox.agentgw.v1.Instance
+	(v12.Role)(0),                 // 34: toolsandbox.world.v1.Role
+	(v1.FailureClass)(0),          // 35: toolsandbox.agentgw.v1.FailureClass
+	(*v12.Table)(nil),             // 36: toolsandbox.world.v1.Table
 }
 var file_toolsandbox_bus_v1_bus_proto_depIdxs = []int32{
 	5,  // 0: toolsandbox.bus.v1.Sweep.scenarios:type_name -> toolsandbox.bus.v1.SweepScenario
-	22, // 1: toolsandbox.bus.v1.Sweep.agents:type_name -> toolsandbox.agentgw.v1.Player
-	22, // 2: toolsandbox.bus.v1.Sweep.users:type_name -> toolsandbox.agentgw.v1.Player
-	23, // 3: toolsandbox.bus.v1.Sweep.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
-	24, // 4: toolsandbox.bus.v1.SweepControl.spend_limit:type_name -> toolsandbox.agentgw.v1.SpendLimit
+	23, // 1: toolsandbox.bus.v1.Sweep.agents:type_name -> toolsandbox.agentgw.v1.Player
+	23, // 2: toolsandbox.bus.v1.Sweep.users:type_name -> toolsandbox.agentgw.v1.Player
+	24, // 3: toolsandbox.bus.v1.Sweep.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
+	25, // 4: toolsandbox.bus.v1.SweepControl.spend_limit:type_name -> toolsandbox.agentgw.v1.SpendLimit
 	4,  // 5: toolsandbox.bus.v1.SweepControl.rounds:type_name -> toolsandbox.bus.v1.SweepRound
 	8,  // 6: toolsandbox.bus.v1.Job.rollout:type_name -> toolsandbox.bus.v1.Rollout
-	22, // 7: toolsandbox.bus.v1.Rollout.agent:type_name -> toolsandbox.agentgw.v1.Player
-	22, // 8: toolsandbox.bus.v1.Rollout.user:type_name -> toolsandbox.agentgw.v1.Player
-	23, // 9: toolsandbox.bus.v1.Rollout.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
+	23, // 7: toolsandbox.bus.v1.Rollout.agent:type_name -> toolsandbox.agentgw.v1.Player
+	23, // 8: toolsandbox.bus.v1.Rollout.user:type_name -> toolsandbox.agentgw.v1.Player
+	24, // 9: toolsandbox.bus.v1.Rollout.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
 	10, // 10: toolsandbox.bus.v1.LogEntry.start:type_name -> toolsandbox.bus.v1.Start
 	11, // 11: toolsandbox.bus.v1.LogEntry.claim:type_name -> toolsandbox.bus.v1.Claim
 	12, // 12: toolsandbox.bus.v1.LogEntry.turns:type_name -> toolsandbox.bus.v1.Turn
-	14, // 13: toolsandbox.bus.v1.LogEntry.end:type_name -> toolsandbox.bus.v1.End
+	15, // 13: toolsandbox.bus.v1.LogEntry.end:type_name -> toolsandbox.bus.v1.End
 	8,  // 14: toolsandbox.bus.v1.Start.rollout:type_name -> toolsandbox.bus.v1.Rollout
-	25, // 15: toolsandbox.bus.v1.Start.messages:type_name -> toolsandbox.world.v1.Message
-	26, // 16: toolsandbox.bus.v1.Start.versions:type_name -> toolsandbox.world.v1.TableVersion
-	27, // 17: toolsandbox.bus.v1.Start.clock:type_name -> toolsandbox.setup.v1.Clock
-	26, // 18: toolsandbox.bus.v1.Claim.versions:type_name -> toolsandbox.world.v1.TableVersion
-	28, // 19: toolsandbox.bus.v1.Claim.started:type_name -> google.protobuf.Timestamp
-	25, // 20: toolsandbox.bus.v1.Turn.messages:type_name -> toolsandbox.world.v1.Message
-	26, // 21: toolsandbox.bus.v1.Turn.versions:type_name -> toolsandbox.world.v1.TableVersion
-	29, // 22: toolsandbox.bus.v1.Turn.usage:type_name -> toolsandbox.agentgw.v1.Usage
-	30, // 23: toolsandbox.bus.v1.Turn.service_answers:type_name -> toolsandbox.toolhost.v1.ServiceAnswer
-	31, // 24: toolsandbox.bus.v1.Turn.remarks:type_name -> toolsandbox.agentgw.v1.Remark
-	32, // 25: toolsandbox.bus.v1.TurnUsage.role:type_name -> toolsandbox.world.v1.Role
-	29, // 26: toolsandbox.bus.v1.TurnUsage.usage:type_name -> toolsandbox.agentgw.v1.Usage
-	0,  // 27: toolsandbox.bus.v1.End.reason:type_name -> toolsandbox.bus.v1.EndReason
-	13, // 28: toolsandbox.bus.v1.End.usage:type_name -> toolsandbox.bus.v1.TurnUsage
-	33, // 29: toolsandbox.bus.v1.End.failure_class:type_name -> toolsandbox.agentgw.v1.FailureClass
-	34, // 30: toolsandbox.bus.v1.Snapshot.tables:type_name -> toolsandbox.world.v1.Table
-	8,  // 31: toolsandbox.bus.v1.Result.rollout:type_name -> toolsandbox.bus.v1.Rollout
-	14, // 32: toolsandbox.bus.v1.Result.end:type_name -> toolsandbox.bus.v1.End
-	16, // 33: toolsandbox.bus.v1.Result.milestones:type_name -> toolsandbox.bus.v1.Match
-	16, // 34: toolsandbox.bus.v1.Result.minefields:type_name -> toolsandbox.bus.v1.Match
-	17, // 35: toolsandbox.bus.v1.Result.user_flags:type_name -> toolsandbox.bus.v1.UserFlag
-	20, // 36: toolsandbox.bus.v1.Result.call_grade:type_name -> toolsandbox.bus.v1.CallGrade
-	19, // 37: toolsandbox.bus.v1.Result.causes:type_name -> toolsandbox.bus.v1.Cause
-	1,  // 38: toolsandbox.bus.v1.Cause.kind:type_name -> toolsandbox.bus.v1.CauseKind
-	32, // 39: toolsandbox.bus.v1.Cause.role:type_name -> toolsandbox.world.v1.Role
-	21, // 40: toolsandbox.bus.v1.CallGrade.euroeval:type_name -> toolsandbox.bus.v1.CallVerdict
-	21, // 41: toolsandbox.bus.v1.CallGrade.bfcl_strict:type_name -> toolsandbox.bus.v1.CallVerdict
-	42, // [42:42] is the sub-list for method output_type
-	42, // [42:42] is the sub-list for method input_type
-	42, // [42:42] is the sub-list for extension type_name
-	42, // [42:42] is the sub-list for extension extendee
-	0,  // [0:42] is the sub-list for field type_name
+	26, // 15: toolsandbox.bus.v1.Start.messages:type_name -> toolsandbox.world.v1.Message
+	27, // 16: toolsandbox.bus.v1.Start.versions:type_name -> toolsandbox.world.v1.TableVersion
+	28, // 17: toolsandbox.bus.v1.Start.clock:type_name -> toolsandbox.setup.v1.Clock
+	27, // 18: toolsandbox.bus.v1.Claim.versions:type_name -> toolsandbox.world.v1.TableVersion
+	29, // 19: toolsandbox.bus.v1.Claim.started:type_name -> google.protobuf.Timestamp
+	26, // 20: toolsandbox.bus.v1.Turn.messages:type_name -> toolsandbox.world.v1.Message
+	27, // 21: toolsandbox.bus.v1.Turn.versions:type_name -> toolsandbox.world.v1.TableVersion
+	30, // 22: toolsandbox.bus.v1.Turn.usage:type_name -> toolsandbox.agentgw.v1.Usage
+	31, // 23: toolsandbox.bus.v1.Turn.service_answers:type_name -> toolsandbox.toolhost.v1.ServiceAnswer
+	32, // 24: toolsandbox.bus.v1.Turn.remarks:type_name -> toolsandbox.agentgw.v1.Remark
+	33, // 25: toolsandbox.bus.v1.Turn.answered_by:type_name -> toolsandbox.agentgw.v1.Instance
+	34, // 26: toolsandbox.bus.v1.AnsweredTurn.role:type_name -> toolsandbox.world.v1.Role
+	33, // 27: toolsandbox.bus.v1.AnsweredTurn.instance:type_name -> toolsandbox.agentgw.v1.Instance
+	34, // 28: toolsandbox.bus.v1.TurnUsage.role:type_name -> toolsandbox.world.v1.Role
+	30, // 29: toolsandbox.bus.v1.TurnUsage.usage:type_name -> toolsandbox.agentgw.v1.Usage
+	0,  // 30: toolsandbox.bus.v1.End.reason:type_name -> toolsandbox.bus.v1.EndReason
+	14, // 31: toolsandbox.bus.v1.End.usage:type_name -> toolsandbox.bus.v1.TurnUsage
+	35, // 32: toolsandbox.bus.v1.End.failure_class:type_name -> toolsandbox.agentgw.v1.FailureClass
+	13, // 33: toolsandbox.bus.v1.End.answered:type_name -> toolsandbox.bus.v1.AnsweredTurn
+	36, // 34: toolsandbox.bus.v1.Snapshot.tables:type_name -> toolsandbox.world.v1.Table
+	8,  // 35: toolsandbox.bus.v1.Result.rollout:type_name -> toolsandbox.bus.v1.Rollout
+	15, // 36: toolsandbox.bus.v1.Result.end:type_name -> toolsandbox.bus.v1.End
+	17, // 37: toolsandbox.bus.v1.Result.milestones:type_name -> toolsandbox.bus.v1.Match
+	17, // 38: toolsandbox.bus.v1.Result.minefields:type_name -> toolsandbox.bus.v1.Match
+	18, // 39: toolsandbox.bus.v1.Result.user_flags:type_name -> toolsandbox.bus.v1.UserFlag
+	21, // 40: toolsandbox.bus.v1.Result.call_grade:type_name -> toolsandbox.bus.v1.CallGrade
+	20, // 41: toolsandbox.bus.v1.Result.causes:type_name -> toolsandbox.bus.v1.Cause
+	1,  // 42: toolsandbox.bus.v1.Cause.kind:type_name -> toolsandbox.bus.v1.CauseKind
+	34, // 43: toolsandbox.bus.v1.Cause.role:type_name -> toolsandbox.world.v1.Role
+	22, // 44: toolsandbox.bus.v1.CallGrade.euroeval:type_name -> toolsandbox.bus.v1.CallVerdict
+	22, // 45: toolsandbox.bus.v1.CallGrade.bfcl_strict:type_name -> toolsandbox.bus.v1.CallVerdict
+	46, // [46:46] is the sub-list for method output_type
+	46, // [46:46] is the sub-list for method input_type
+	46, // [46:46] is the sub-list for extension type_name
+	46, // [46:46] is the sub-list for extension extendee
+	0,  // [0:46] is the sub-list for field type_name
 }
 
 func init() { file_toolsandbox_bus_v1_bus_proto_init() }
@@ -2370,7 +2466,7 @@ func file_toolsandbox_bus_v1_bus_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_toolsandbox_bus_v1_bus_proto_rawDesc), len(file_toolsandbox_bus_v1_bus_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   20,
+			NumMessages:   21,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

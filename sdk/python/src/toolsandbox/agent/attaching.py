@@ -5,8 +5,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
+import platform
 import random
 import sys
+import uuid
 from typing import TYPE_CHECKING
 
 import grpc
@@ -17,6 +20,8 @@ from .v1 import agent_pb2, agent_pb2_grpc
 from .wire import MAX_MESSAGE_BYTES, Player, describe, log, on_interrupt, raised, refusal
 
 if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
     _Stream = grpc.aio.StreamStreamCall[agent_pb2.AttachRequest, agent_pb2.AttachResponse]
 
 FIRST_WAIT = 0.5
@@ -33,11 +38,26 @@ _FINAL = (
 )
 
 
+TOKEN_VARIABLE = "TOOLSANDBOX_ATTACH_TOKEN"
+"""Environment variable with the token. TOKEN_VARIABLE_FILE names a file with it."""
+
+_SOFTWARE = f"toolsandbox-python {platform.python_implementation()} {platform.python_version()}, grpcio {grpc.__version__}"
+
+
 class AttachError(Exception):
-    """The gateway rejects the agent, e.g. because its name is malformed."""
+    """The gateway rejects the agent, e.g. because its name is malformed or its token is wrong."""
 
 
-def attach(act: Act, gateway: str, name: str, *, workers: int = WORKERS, credentials: grpc.ChannelCredentials | None = None) -> None:
+def attach(
+    act: Act,
+    gateway: str,
+    name: str,
+    *,
+    workers: int = WORKERS,
+    credentials: grpc.ChannelCredentials | None = None,
+    token: str | None = None,
+    instance: str | None = None,
+) -> None:
     """Attaches the agent under a name to the gateway until the process is interrupted (SIGINT,
     SIGTERM). `toolsandbox run --agent attached:NAME` plays it. Agents with the same name share its
     conversations, so choose a unique name. Call it from the main thread. Prints the value of
@@ -47,33 +67,75 @@ def attach(act: Act, gateway: str, name: str, *, workers: int = WORKERS, credent
     gRPC's bundled authorities. credentials, e.g. grpc.ssl_channel_credentials(root_certificates),
     turn TLS on with your own authority.
 
+    token is the secret of the name, of 16 to 512 characters of printable ASCII, e.g. from openssl
+    rand -hex 32; None means the environment variable TOOLSANDBOX_ATTACH_TOKEN, or else the file
+    that TOOLSANDBOX_ATTACH_TOKEN_FILE names. The same token in one of these variables of
+    `toolsandbox run` keeps everybody else away. The connection carries it, so use TLS unless it
+    stays on one machine. Raises ValueError for a token that cannot be sent.
+
+    instance is an id of this process for the run's files, of at most 64 letters, digits, dots, _
+    and -. None means a random one.
+
     A lost stream is reopened with exponential backoff from half a second to ten, for as long as it
     takes, and that is logged. The gateway retries the turns of a lost stream. An interrupt
     cancels them. Running threads do not keep the process alive.
     """
-    asyncio.run(_until_interrupted(act, gateway, name, workers, credentials))
+    asyncio.run(_until_interrupted(attach_async(act, gateway, name, workers=workers, credentials=credentials, token=token, instance=instance)))
 
 
-async def _until_interrupted(act: Act, gateway: str, name: str, workers: int, credentials: grpc.ChannelCredentials | None) -> None:
-    attached = asyncio.ensure_future(attach_async(act, gateway, name, workers=workers, credentials=credentials))
+async def _until_interrupted(attaching: Coroutine[None, None, None]) -> None:
+    attached = asyncio.ensure_future(attaching)
     on_interrupt(attached.cancel)
     with contextlib.suppress(asyncio.CancelledError):
         await attached
 
 
-async def attach_async(act: Act, gateway: str, name: str, *, workers: int = WORKERS, credentials: grpc.ChannelCredentials | None = None) -> None:
+async def attach_async(
+    act: Act,
+    gateway: str,
+    name: str,
+    *,
+    workers: int = WORKERS,
+    credentials: grpc.ChannelCredentials | None = None,
+    token: str | None = None,
+    instance: str | None = None,
+) -> None:
     """Like attach, on the running event loop, until it is cancelled."""
+    first = agent_pb2.AttachRequest(name=name, instance=instance or uuid.uuid4().hex[:16], software=_SOFTWARE)
+    metadata = _metadata(token)
     player = Player(act, workers)
     print(f"agent attaches to {gateway}: toolsandbox run --agent attached:{name}", file=sys.stderr, flush=True)
     async with _channel(gateway, credentials) as channel:
         wait = FIRST_WAIT
         while True:
-            asked, reason = await _session(channel, name, player)
+            asked, reason = await _session(channel, first, metadata, player)
             if asked:
                 wait = FIRST_WAIT
             log.warning("not attached to %s as %s, retrying: %s", gateway, name, reason)
             await asyncio.sleep(wait * random.uniform(0.5, 1))
             wait = min(2 * wait, LONGEST_WAIT)
+
+
+def _metadata(token: str | None) -> tuple[tuple[str, str], ...]:
+    """Returns the metadata with the token. White space around it does not count. An error does not
+    repeat it."""
+    source = "token"
+    if token is None:
+        source = TOKEN_VARIABLE
+        token = os.environ.get(TOKEN_VARIABLE, "").strip()
+        file = os.environ.get(f"{TOKEN_VARIABLE}_FILE", "")
+        if not token and not file:
+            return ()
+        if not token:
+            source = f"{TOKEN_VARIABLE}_FILE, {file}"
+            with open(file, encoding="utf-8") as opened:
+                token = opened.read()
+    token = token.strip()
+    if not token:
+        raise ValueError(f"{source}: empty, expected a token")
+    if not all("!" <= character <= "~" for character in token):
+        raise ValueError(f"{source}: expected printable ASCII without blanks")
+    return (("authorization", f"Bearer {token}"),)
 
 
 def _channel(gateway: str, credentials: grpc.ChannelCredentials | None) -> grpc.aio.Channel:
@@ -94,14 +156,14 @@ def _channel(gateway: str, credentials: grpc.ChannelCredentials | None) -> grpc.
     return grpc.aio.secure_channel(address, credentials, options=options)
 
 
-async def _session(channel: grpc.aio.Channel, name: str, player: Player) -> tuple[bool, str]:
+async def _session(channel: grpc.aio.Channel, first: agent_pb2.AttachRequest, metadata: tuple[tuple[str, str], ...], player: Player) -> tuple[bool, str]:
     """Serves one stream until it ends. Returns whether the gateway sent any request on it, and why
     it ended."""
     answers: asyncio.Queue[agent_pb2.AttachRequest] = asyncio.Queue()
-    answers.put_nowait(agent_pb2.AttachRequest(name=name))
+    answers.put_nowait(first)
     turns: set[asyncio.Task[None]] = set()
     asked, reason = False, "the gateway ended the stream"
-    stream = agent_pb2_grpc.AttachServiceStub(channel).Attach()
+    stream = agent_pb2_grpc.AttachServiceStub(channel).Attach(metadata=metadata)
     sending = asyncio.ensure_future(_send(stream, answers))
     try:
         async for request in stream:
@@ -112,7 +174,7 @@ async def _session(channel: grpc.aio.Channel, name: str, player: Player) -> tupl
     except grpc.aio.AioRpcError as error:
         reason = f"{error.code().name}: {error.details()}"
         if error.code() in _FINAL:
-            raise AttachError(f"attach {name}: {reason}") from error
+            raise AttachError(f"attach {first.name}: {reason}") from error
     finally:
         sending.cancel()
         for turn in turns:  # the gateway retries on the next stream

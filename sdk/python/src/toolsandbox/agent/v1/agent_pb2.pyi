@@ -95,12 +95,16 @@ class ActResponse(_message.Message):
     def __init__(self, text: _Optional[str] = ..., calls: _Optional[_Iterable[_Union[ToolCall, _Mapping]]] = ..., raised: _Optional[_Union[Raised, _Mapping]] = ..., code: _Optional[str] = ...) -> None: ...
 
 class AttachRequest(_message.Message):
-    __slots__ = ("name", "answer")
+    __slots__ = ("name", "answer", "instance", "software")
     NAME_FIELD_NUMBER: _ClassVar[int]
     ANSWER_FIELD_NUMBER: _ClassVar[int]
+    INSTANCE_FIELD_NUMBER: _ClassVar[int]
+    SOFTWARE_FIELD_NUMBER: _ClassVar[int]
     name: str
     answer: AttachAnswer
-    def __init__(self, name: _Optional[str] = ..., answer: _Optional[_Union[AttachAnswer, _Mapping]] = ...) -> None: ...
+    instance: str
+    software: str
+    def __init__(self, name: _Optional[str] = ..., answer: _Optional[_Union[AttachAnswer, _Mapping]] = ..., instance: _Optional[str] = ..., software: _Optional[str] = ...) -> None: ...
 
 class AttachAnswer(_message.Message):
     __slots__ = ("request_id", "response", "error", "code")
