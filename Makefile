@@ -60,6 +60,14 @@ help: ## Print this list
 build: ## Build the program, without debug information, into .bin
 	go build -ldflags="-s -w" -o $(BIN)/ ./cmd/toolsandbox
 
+# The program, the fake model of deploy/k8s/overlays/dev and the NATS server of its components.
+IMAGES := ./cmd/toolsandbox ./e2e/cmd/slowmodel github.com/nats-io/nats-server/v2
+REGISTRY ?=
+TAG ?= dev
+.PHONY: images
+images: ## Build container images for amd64 and arm64 into .bin/images, and push them to REGISTRY if it is given; print digests
+	go run ./tools/image -out $(BIN)/images -tag $(TAG) -push '$(REGISTRY)' $(IMAGES)
+
 .PHONY: run-distributed
 run-distributed: ## Run a sweep over four service processes and a NATS server on this machine
 	go run ./e2e/cmd/distributed

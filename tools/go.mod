@@ -15,6 +15,16 @@ tool (
 require golang.org/x/mod v0.42.0 // indirect
 
 require (
+	// Writes images and OCI layouts and pushes them without a daemon, and has a registry for tests; it
+	// is in the build anyway through buf. ko is a program around it that takes its base
+	// images from a registry.
+	github.com/google/go-containerregistry v0.21.6
+	// The authorities of TLS that the Go team takes from Mozilla, pinned; with those of the building
+	// machine the digest of an image would depend on it.
+	golang.org/x/crypto/x509roots/fallback v0.0.0-20261030153154-30a33513ff6d
+)
+
+require (
 	buf.build/gen/go/bufbuild/bufplugin/protocolbuffers/go v1.36.11-20250718181942-e35f9b667443.1 // indirect
 	buf.build/gen/go/bufbuild/protodescriptor/protocolbuffers/go v1.36.11-20250109164928-1da0de137947.1 // indirect
 	buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go v1.36.11-20260415201107-50325440f8f2.1 // indirect
@@ -53,7 +63,7 @@ require (
 	github.com/go-logr/stdr v1.2.2 // indirect
 	github.com/gofrs/flock v0.13.0 // indirect
 	github.com/google/cel-go v0.28.1 // indirect
-	github.com/google/go-containerregistry v0.21.6 // indirect
+	github.com/google/go-cmp v0.7.0 // indirect
 	github.com/google/uuid v1.6.0 // indirect
 	github.com/inconshreveable/mousetrap v1.1.0 // indirect
 	github.com/jdx/go-netrc v1.0.0 // indirect

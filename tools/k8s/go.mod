@@ -3,15 +3,30 @@ module github.com/toolsandbox/toolsandbox/tools/k8s
 go 1.26.0
 
 require (
+	// The Go types of cert-manager's objects, for the strict decoder; a copy of the schemas would be 1 MB.
 	github.com/cert-manager/cert-manager v1.21.2
+	// Prints the difference of two trees of objects; reflect.DeepEqual does not.
 	github.com/google/go-cmp v0.7.0
+	// Renders the chart as the helm command does, values.schema.json included; the helm of the machine may be
+	// missing or of any version. Its engine costs 100 s of processor time to compile, once.
 	helm.sh/helm/v3 v3.22.0
+	// The Go types of Kubernetes' objects; decoding the manifests into them strictly finds unknown
+	// fields and wrong types offline. kubeconform would want 1.3 MB of schemas beside it, and does not
+	// see whether objects fit together.
 	k8s.io/api v0.37.2
+	// The decoder of the API server in its strict mode, and its label selectors; a YAML library by
+	// itself takes field names in any case.
 	k8s.io/apimachinery v0.37.2
+	// The Pod Security Standards as an API server enforces them; a list of our own would be incomplete.
 	k8s.io/pod-security-admission v0.37.0
+	// The Go types of Kueue's queues, for the strict decoder.
 	sigs.k8s.io/kueue v0.17.0
+	// Builds kustomizations in the process; the kubectl or kustomize of the machine may be missing or
+	// of any version.
 	sigs.k8s.io/kustomize/api v0.21.1
+	// The file system that kustomize reads from is one of its types.
 	sigs.k8s.io/kustomize/kyaml v0.21.1
+	// YAML with the rules of Kubernetes, as the libraries above read it.
 	sigs.k8s.io/yaml v1.6.0
 )
 
