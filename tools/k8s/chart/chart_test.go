@@ -145,8 +145,8 @@ func leaves(lines map[string]bool, path string, value any) {
 	}
 }
 
-// changes returns the lines that leaves finds only in the first objects, with a minus, or only in the
-// second, with a plus.
+// changes returns the lines that leaves finds only in the first objects, with a minus, or only in
+// the second, with a plus.
 func changes(from, to map[string]map[string]any) []string {
 	lines := [2]map[string]bool{{}, {}}
 	for i, objects := range []map[string]map[string]any{from, to} {
