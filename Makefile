@@ -66,7 +66,7 @@ REGISTRY ?=
 TAG ?= dev
 .PHONY: images
 images: ## Build container images for amd64 and arm64 into .bin/images, and push them to REGISTRY if it is given; print digests
-	go run ./tools/image -out $(BIN)/images -tag $(TAG) -push '$(REGISTRY)' $(IMAGES)
+	go run ./tools/cmd/image -out $(BIN)/images -tag $(TAG) -push '$(REGISTRY)' $(IMAGES)
 
 .PHONY: run-distributed
 run-distributed: ## Run a sweep over four service processes and a NATS server on this machine

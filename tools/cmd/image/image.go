@@ -128,8 +128,8 @@ func imageOf(binary, architecture string) (v1.Image, error) {
 	return image, nil
 }
 
-// trusted returns the authorities of TLS that the Go team bundles, in PEM. It leaves out those whose
-// trust has a limit that PEM cannot state.
+// trusted returns the authorities of TLS that the Go team bundles, in PEM. It leaves out those
+// whose trust has a limit that PEM cannot state.
 func trusted() ([]byte, error) {
 	var text bytes.Buffer
 	for root := range bundle.Roots() {

@@ -1,9 +1,9 @@
 // Command image builds container images of Go programs into OCI layouts, without a daemon. An image
-// is empty but for the static program and the authorities of TLS; it runs as nobody. The same source
-// and Go version give the same digest. Beside each layout lies the list of its modules for each
-// platform, as CycloneDX.
+// is empty but for the static program and the authorities of TLS; it runs as nobody. The same
+// source and Go version give the same digest. Beside each layout lies the list of its modules for
+// each platform, as CycloneDX.
 //
-//	go run ./tools/image -out DIR [-push REGISTRY] PACKAGE...
+//	go run ./tools/cmd/image -out DIR [-push REGISTRY] PACKAGE...
 package main
 
 import (
