@@ -12,7 +12,7 @@ import (
 )
 
 // TestKubernetesSettings plays the sweep of deploy/k8s/overlays/dev with its settings and its fake
-// model, at other addresses. The Job's command starts the sweep, and resumes it when it is repeated.
+// model, at other addresses. The Job's command starts the sweep; repeated, it resumes the sweep.
 func TestKubernetesSettings(t *testing.T) {
 	dev := filepath.Join("..", "deploy", "k8s", "overlays", "dev")
 	model := exec.CommandContext(t.Context(), filepath.Join(bin, "slowmodel"), "-delay=1ms", "-calls=2")
