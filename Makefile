@@ -13,9 +13,10 @@ TEST_TIMEOUT ?= 20m
 # Never cached: tests read scenarios, documents and vectors of other modules, which Go's cache does not look at.
 TEST_FLAGS := -count=1 -vet=off -timeout $(TEST_TIMEOUT)
 
-# go.work is the one list of modules. Those of TOOL_MODULES stay out of it: they only pin programs.
+# go.work is the one list of modules. Those of TOOL_MODULES stay out of it, so that what they require raises nothing else:
+# tools/lint pins the linter, tools/k8s checks manifests with the libraries of kustomize, Helm and Kubernetes.
 MODULES := $(shell sed -n 's|^[[:space:]]\(\.[^[:space:]]*\)|\1|p' go.work)
-TOOL_MODULES := ./tools/lint
+TOOL_MODULES := ./tools/lint ./tools/k8s
 SERVICES := orchestrator toolhost agentgw evaluator
 packages = $(addsuffix /...,$(1))
 
@@ -60,6 +61,14 @@ help: ## Print this list
 .PHONY: build
 build: ## Build the program, without debug information, into .bin
 	go build -ldflags="-s -w" -o $(BIN)/ ./cmd/toolsandbox
+
+# The program, the fake model of deploy/k8s/overlays/dev and the NATS server of its components.
+IMAGES := ./cmd/toolsandbox ./e2e/cmd/slowmodel github.com/nats-io/nats-server/v2
+REGISTRY ?=
+TAG ?= dev
+.PHONY: images
+images: ## Build container images for amd64 and arm64 into .bin/images, and push them to REGISTRY if it is given; print digests
+	go run ./tools/cmd/image -out $(BIN)/images -tag $(TAG) -push '$(REGISTRY)' $(IMAGES)
 
 .PHONY: run-distributed
 run-distributed: ## Run a sweep over four service processes and a NATS server on this machine
@@ -131,7 +140,7 @@ test-python: $(VENV)/ready ## Run the tests of the Python SDK
 	cd sdk/python && PYTHONPATH=src $(VENV)/bin/python -m unittest discover -s tests
 
 .PHONY: check
-check: check-format check-docs check-modules check-vet lint check-python check-proto check-generated check-scenarios check-deploy ## Run every check that is not a test
+check: check-format check-docs check-modules check-vet lint check-python check-proto check-generated check-scenarios check-k8s ## Run every check that is not a test
 
 .PHONY: check-format
 check-format: ## gofmt has nothing to change, and comments of protos are as narrow as those of Go
@@ -165,6 +174,7 @@ check-vet: ## go vet
 .PHONY: lint
 lint: $(BIN)/golangci-lint ## golangci-lint with the rules of .golangci.yml
 	$(BIN)/golangci-lint run $(call packages,$(MODULES))
+	cd tools/k8s && GOWORK=off $(BIN)/golangci-lint run ./...
 
 .PHONY: check-python
 check-python: $(VENV)/ready ## The Python SDK is typed
@@ -188,11 +198,14 @@ check-generated: $(PROTO_TOOLS) $(VENV)/ready ## Committed Go and Python code is
 check-scenarios: ## The catalogue is written in its canonical form
 	go run ./cmd/toolsandbox scenario fmt --check packs/phone/*.yaml packs/phone/worlds/*.yaml
 
-.PHONY: check-deploy
-check-deploy: build ## The Kubernetes manifests decode strictly, fit together and name flags that exist
-	go test -count=1 ./tools/internal/manifest
+.PHONY: check-k8s
+check-k8s: build ## Overlays, examples and chart decode strictly, fit together, and name settings that exist
+	cd tools/k8s && GOWORK=off go test -count=1 ./...
+	@for file in $$(find deploy/k8s examples/kubernetes -name settings.yaml -o -name sweep.yaml); do \
+		$(BIN)/toolsandbox config --config $$file >/dev/null || exit 1; \
+	done
 	@flags=$$(for service in $(SERVICES); do $(BIN)/toolsandbox serve $$service --help 2>&1; done); \
-	for name in $$(grep -ohE 'TOOLSANDBOX_[A-Z_]+' deploy/k8s/*.yaml deploy/k8s/*.env examples/kubernetes/*.yaml docs/kubernetes.md | sort -u); do \
+	for name in $$(grep -rohE 'TOOLSANDBOX_[A-Z_]+' deploy/k8s examples/kubernetes docs/kubernetes.md | sort -u); do \
 		flag=$$(echo "$${name#TOOLSANDBOX_}" | tr A-Z_ a-z-); \
 		grep -qE -- "--$$flag( |$$)" <<<"$$flags" || { echo "deploy/k8s: $$name: no service has the flag --$$flag" >&2; exit 1; }; \
 	done
@@ -220,6 +233,10 @@ fmt: $(PROTO_TOOLS) $(VENV)/ready ## Format Go, protos and documents
 	gofmt -w .
 	$(BIN)/buf format -w --path proto/toolsandbox
 	@$(MDFORMAT) $(DOCS)
+
+.PHONY: chart
+chart: ## Write the overlays of deploy/k8s into the Helm chart
+	cd tools/k8s && GOWORK=off go test -count=1 ./chart -update
 
 .PHONY: picture
 picture: build ## Draw the README's picture from a run

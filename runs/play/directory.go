@@ -29,10 +29,8 @@ type directory struct{ path string }
 func openDirectory(path string, resume bool) (*directory, error) {
 	d := &directory{path: path}
 	switch {
-	case resume && !exists(d.runFile()) && exists(filepath.Join(path, results.SummaryFile)):
-		return nil, process.UsageErrorf("--resume: the run in %s has lost its %s: restore a copy of it, or start the run again with another --out", path, results.RunFile)
 	case resume && !exists(d.runFile()):
-		return nil, process.UsageErrorf("--resume: no interrupted run in %s: start it without --resume", path)
+		return nil, process.UsageErrorf("--resume: the run in %s has lost its %s: restore a copy of it, or start the run again with another --out", path, results.RunFile)
 	case resume:
 		return d, nil
 	case exists(d.runFile()):
@@ -54,6 +52,12 @@ func openDirectory(path string, resume bool) (*directory, error) {
 		}
 	}
 	return d, nil
+}
+
+// hasStarted reports whether a directory holds a run or what is left of one. --resume starts a run
+// in any other directory.
+func hasStarted(path string) bool {
+	return HasRun(path) || exists(filepath.Join(path, results.SummaryFile))
 }
 
 // data returns the default directory for the services' data.

@@ -109,7 +109,7 @@ func (o *Options) RegisterFlags(flags *pflag.FlagSet) {
 	flags.Int64Var(&o.maxBytes, "max-rollout-bytes", defaultMaxBytes, "largest conversation in bytes; beyond it the rollout ends as a failure of the player that wrote most")
 	flags.StringVar(&o.services, "services", "", "source of hosted services' `answers`: recorded, offline, live or record (default: recordings, else offline)")
 	o.installation.ToolHost.RegisterServiceFlags(flags)
-	flags.BoolVar(&o.resume, "resume", false, "continue the run in --out: play rollouts that are missing or have no score")
+	flags.BoolVar(&o.resume, "resume", false, "continue the run in --out, or start it if there is none: play rollouts that are missing or have no score")
 	flags.StringVar(&o.replay, "replay", "", "replay the run in this `directory` from its recording; no model is asked")
 	flags.DurationVar(&o.wait, "wait", defaultWait, "longest wait, before the first rollout, for an unreachable --agent or --user, e.g. 5m")
 	flags.StringVar(&o.sweepID, "sweep-id", "", "`name` of the sweep (default: a digest of what is run)")
@@ -143,7 +143,11 @@ func (o *Options) prepare(ctx context.Context, stderr io.Writer, args []string) 
 	}
 	o.agent, o.user = strings.TrimPrefix(o.agent, originalPrefix), strings.TrimPrefix(o.user, originalPrefix)
 	if o.resume {
+		if o.out == "" {
+			return sweep.Spec{}, process.UsageErrorf("--resume: needs --out, the directory of the run")
+		}
 		o.out, _ = results.Locate(o.out)
+		o.resume = hasStarted(o.out)
 	}
 	specify := func(args []string) (sweep.Spec, error) { return o.specify(ctx, stderr, args) }
 	if o.replay != "" {

@@ -15,6 +15,7 @@ import (
 	"os/signal"
 	"runtime"
 	"runtime/debug"
+	"syscall"
 	"time"
 )
 
@@ -30,7 +31,7 @@ func main() {
 	flag.Parse()
 	debug.SetGCPercent(growth)
 	runtime.GOMAXPROCS(1) // leaves the processors to the measured program
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := run(ctx, model, address, shared, flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "slowmodel:", err)

@@ -1,0 +1,51 @@
+package e2e_test
+
+import (
+	"bufio"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/toolsandbox/toolsandbox/e2e/internal/cluster"
+	"github.com/toolsandbox/toolsandbox/runs/results"
+)
+
+// TestKubernetesSettings plays the sweep of deploy/k8s/overlays/dev with its settings and its fake
+// model, at other addresses. The Job's command starts the sweep; repeated, it resumes the sweep.
+func TestKubernetesSettings(t *testing.T) {
+	dev := filepath.Join("..", "deploy", "k8s", "overlays", "dev")
+	model := exec.CommandContext(t.Context(), filepath.Join(bin, "slowmodel"), "-delay=1ms", "-calls=2")
+	stdout, err := model.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := model.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = model.Wait() }) // the context of the test, which ends before, kills it
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	base := strings.TrimSpace(line)
+	t.Setenv("OPENAI_API_KEY", "x")
+	t.Setenv("TOOLSANDBOX_AGENTGW_MODEL_BASE_URLS", base)
+	services := startCluster(t, cluster.Config{Args: []string{"--config", filepath.Join(dev, "settings.yaml"), "--otlp-endpoint="}})
+	out := filepath.Join(t.TempDir(), "first")
+	command := append([]string{"run", "--config", filepath.Join(dev, "sweep", "sweep.yaml"), "--out", out, "--base-url", base}, services.ClientArgs()...)
+	for _, resumptions := range []int{0, 1} {
+		toolsandbox(t, command...)
+		summary, err := results.ReadSummary(out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		run, err := results.ReadRun(out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(summary.Scenarios) < 3 || len(run.Resumptions) != resumptions {
+			t.Errorf("got %d scenarios and %d resumptions, want 3 or more and %d", len(summary.Scenarios), len(run.Resumptions), resumptions)
+		}
+	}
+}
