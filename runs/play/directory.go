@@ -1,12 +1,15 @@
 package play
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
 	"github.com/toolsandbox/toolsandbox/internal/process"
 	"github.com/toolsandbox/toolsandbox/runs/results"
+	"github.com/toolsandbox/toolsandbox/runs/standalone"
 )
 
 // These are the names of the files below results.StateDirectory.
@@ -19,39 +22,61 @@ const (
 	specificationFile = "specification"
 	// playerAddressFile holds the addresses of the people at the terminal, by role.
 	playerAddressFile = "terminal.json"
+	// lockFile is the lock of the process that plays the run.
+	lockFile = "run.lock"
 )
 
 // directory is the output directory of a run.
-type directory struct{ path string }
+type directory struct {
+	path string
+	// release ends the lock against other processes.
+	release func() error
+}
 
-// openDirectory makes the output directory. It accepts a directory with a run only to resume it,
-// and rejects any other content. The remains of a failed start count as neither.
+// openDirectory makes the output directory and locks it against other processes. It accepts a
+// directory with a run only to resume it, and rejects any other content. The remains of a failed
+// start count as neither.
 func openDirectory(path string, resume bool) (*directory, error) {
 	d := &directory{path: path}
-	switch {
-	case resume && !exists(d.runFile()):
-		return nil, process.UsageErrorf("--resume: the run in %s has lost its %s: restore a copy of it, or start the run again with another --out", path, results.RunFile)
-	case resume:
-		return d, nil
-	case exists(d.runFile()):
-		return nil, process.UsageErrorf("--out: %s holds a run: continue it with --resume or choose another directory", path)
+	if err := d.check(resume); err != nil {
+		return nil, err
 	}
-	if err := os.MkdirAll(path, 0o755); err != nil {
+	if err := os.MkdirAll(d.data(), 0o755); err != nil {
 		return nil, fmt.Errorf("output directory %s cannot be made: %w: choose another --out", path, err)
 	}
-	entries, err := os.ReadDir(path)
-	if err != nil {
-		return nil, fmt.Errorf("output directory %s cannot be read: %w: choose another --out", path, err)
+	var err error
+	if d.release, err = standalone.Lock(filepath.Join(d.data(), lockFile)); err != nil {
+		return nil, fmt.Errorf("output directory %s %w", path, err)
+	}
+	if err := d.check(resume); err != nil { // another process may have played a run meanwhile
+		return nil, errors.Join(err, d.release())
+	}
+	return d, nil
+}
+
+// check rejects a directory in which no run can start, or continue.
+func (d *directory) check(resume bool) error {
+	switch {
+	case resume && !exists(d.runFile()):
+		return process.UsageErrorf("--resume: the run in %s has lost its %s: restore a copy of it, or start the run again with another --out", d.path, results.RunFile)
+	case resume:
+		return nil
+	case exists(d.runFile()):
+		return process.UsageErrorf("--out: %s holds a run: continue it with --resume or choose another directory", d.path)
+	}
+	entries, err := os.ReadDir(d.path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("output directory %s cannot be read: %w: choose another --out", d.path, err)
 	}
 	for _, entry := range entries {
 		if entry.Name() == results.SummaryFile {
-			return nil, process.UsageErrorf("--out: %s holds the results of a run: choose another directory", path)
+			return process.UsageErrorf("--out: %s holds the results of a run: choose another directory", d.path)
 		}
 		if allowed := entry.Name() == results.StateDirectory && entry.IsDir() || entry.Name() == "."+results.RunFile+".new"; !allowed {
-			return nil, process.UsageErrorf("--out: %s holds %s, which is not of a run: choose an empty or a new directory", path, entry.Name())
+			return process.UsageErrorf("--out: %s holds %s, which is not of a run: choose an empty or a new directory", d.path, entry.Name())
 		}
 	}
-	return d, nil
+	return nil
 }
 
 // hasStarted reports whether a directory holds a run or what is left of one. --resume starts a run

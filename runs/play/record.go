@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -184,5 +185,8 @@ func (o *Options) open(args, setFlags []string, spec sweep.Spec) (*directory, *r
 	if err == nil && o.resume {
 		run, err = o.resumed(d, run)
 	}
-	return d, run, err
+	if err != nil {
+		return nil, nil, errors.Join(err, d.release())
+	}
+	return d, run, nil
 }

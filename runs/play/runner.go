@@ -294,6 +294,7 @@ func (o *Options) Run(ctx context.Context, args []string, stdin io.Reader, stdou
 	if err != nil {
 		return err
 	}
+	defer func() { err = standalone.Join(err, directory.release()) }()
 	traces, err := telemetry.Start(ctx, o.telemetry, "toolsandbox")
 	if err != nil {
 		return err
