@@ -204,7 +204,7 @@ func (w *watch) measure(ctx context.Context) error {
 func (s *server) backlog(ctx context.Context, sweepID string, progress *orchestratorv1.SweepProgress) error {
 	ctx, cancel := context.WithTimeout(ctx, backlogTimeout)
 	defer cancel()
-	delivered, queued, err := s.bus.Backlog(ctx, sweepID)
+	backlog, err := s.bus.Backlog(ctx, sweepID)
 	if err != nil {
 		return err
 	}
@@ -212,8 +212,8 @@ func (s *server) backlog(ctx context.Context, sweepID string, progress *orchestr
 	if err != nil {
 		return err
 	}
-	progress.Running, progress.Queued, progress.Scoring = int64(load.GetRunning()), int64(queued)+int64(load.GetAhead()), int64(load.GetScoring())
-	progress.Retrying = max(int64(delivered)-int64(load.GetRunning()+load.GetAhead()+load.GetScoring()), 0)
+	progress.Running, progress.Queued, progress.Scoring = int64(load.GetRunning()), int64(backlog.Queued)+int64(load.GetAhead()), int64(load.GetScoring())
+	progress.Retrying = int64(backlog.Abandoned(load))
 	progress.Asked, progress.Limited, progress.Counted = int64(load.GetAsked()), int64(load.GetLimited()), true
 	return nil
 }
