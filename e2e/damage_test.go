@@ -249,10 +249,11 @@ func killAt(t *testing.T, progress int, args ...string) {
 // of the undisturbed run.
 func resume(t *testing.T, what, baseline, out string, args ...string) {
 	t.Helper()
+	var printed bytes.Buffer
 	for range maxResumptions {
+		printed.Reset()
 		ctx, cancel := context.WithTimeout(t.Context(), resumeTimeout)
 		cmd := exec.CommandContext(ctx, filepath.Join(bin, "toolsandbox"), args...)
-		var printed bytes.Buffer
 		cmd.Stderr = &printed
 		err := cmd.Run()
 		late := ctx.Err() != nil
@@ -275,7 +276,7 @@ func resume(t *testing.T, what, baseline, out string, args ...string) {
 			return
 		}
 	}
-	t.Errorf("%s: not whole after %d resumptions", what, maxResumptions)
+	t.Errorf("%s: not whole after %d resumptions\n%s", what, maxResumptions, printed.String())
 }
 
 // wrongFiles returns the trajectory files that differ from the undisturbed run. Missing files are

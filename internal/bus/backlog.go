@@ -14,7 +14,7 @@ import (
 // Plan returns the plan of a sweep and the time when it was stored, for display only. The error is
 // ErrNotFound if there is none.
 func (b Sweeps) Plan(ctx context.Context, sweepID string) (*busv1.Sweep, time.Time, error) {
-	msg, err := b.lastMessage(ctx, sweepStream, sweepPlanSubject(sweepID))
+	msg, _, err := b.newestSealed(ctx, sweepStream, sweepPlanSubject(sweepID))
 	if err != nil {
 		return nil, time.Time{}, fmt.Errorf("read sweep: %w", err)
 	}

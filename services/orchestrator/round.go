@@ -26,8 +26,8 @@ func (s *server) queueUnscored(ctx context.Context, sweepID string, rollouts []*
 	}
 	rounds := bus.Rounds(control.GetRounds())
 	finished := make(map[string]bool)
-	err = s.bus.ResultIDs(ctx, sweepID, func(id string, round int32) {
-		if round == rounds.OfID(id) {
+	err = s.bus.VisitResults(ctx, sweepID, func(result *busv1.Result) { // not foreign ones
+		if id := result.GetRollout().GetId(); result.GetRound() == rounds.OfID(id) {
 			finished[id] = true
 		}
 	})

@@ -2,6 +2,7 @@ package orchestrator
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -59,6 +60,9 @@ func (s *server) ListSweeps(ctx context.Context, req *orchestratorv1.ListSweepsR
 	response := &orchestratorv1.ListSweepsResponse{}
 	for _, id := range ids[from:min(from+size, len(ids))] {
 		info, err := s.sweepInfo(ctx, id)
+		if errors.Is(err, bus.ErrNotFound) { // its plan is foreign or has just expired
+			continue
+		}
 		if err != nil {
 			return nil, statusOf(err)
 		}

@@ -3,6 +3,7 @@ package orchestrator
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -45,12 +46,16 @@ func (s *server) WatchSweep(req *orchestratorv1.WatchSweepRequest, stream orches
 		})
 	})
 	group.Go(func() {
-		errCh <- s.bus.WatchControl(ctx, sweep.GetId(), func(_ string, control *busv1.SweepControl) {
+		err := s.bus.WatchControl(ctx, sweep.GetId(), func(_ string, control *busv1.SweepControl) {
 			select {
 			case controls <- control:
 			case <-ctx.Done():
 			}
 		})
+		if errors.Is(err, bus.ErrForeign) {
+			err = fmt.Errorf("%w: somebody else writes to this NATS server: stop that, then toolsandbox run --resume removes it and continues", err)
+		}
+		errCh <- err
 	})
 	w := &watch{
 		server: s, stream: stream, sweepID: sweep.GetId(), rounds: rounds,
