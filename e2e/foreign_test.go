@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/toolsandbox/toolsandbox/e2e/internal/cluster"
@@ -68,15 +67,14 @@ func foreigners(sweep string) []foreign {
 func TestLongForeignMessages(t *testing.T) {
 	t.Parallel()
 	services := start(t)
-	conn, err := nats.Connect("nats://" + services.Address(cluster.NATS))
+	err := onNATS(services, func(js jetstream.JetStream) error { playAmongForeign(t, services, js); return nil })
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close()
-	js, err := jetstream.New(conn)
-	if err != nil {
-		t.Fatal(err)
-	}
+}
+
+func playAmongForeign(t *testing.T, services *cluster.Cluster, js jetstream.JetStream) {
+	t.Helper()
 	turns := &quota{}
 	turns.set(unlimited)
 	plug := serveAgent(t, func(ctx context.Context, c *agent.Conversation) (agent.Reply, error) {
