@@ -21,8 +21,9 @@ import (
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 )
 
-// TestForgedResults stores results that name no log while a run is interrupted. Resuming it names
-// these rollouts and believes none of them; resuming it again plays them.
+// TestForgedResults stores results that name no log, one of them of no rollout, while a run is
+// interrupted. Resuming it names these rollouts and believes none of them; resuming it again plays
+// them.
 func TestForgedResults(t *testing.T) {
 	t.Parallel()
 	const trials = 12
@@ -32,7 +33,7 @@ func TestForgedResults(t *testing.T) {
 	toolsandbox(t, append(flags, "--out", baseline)...)
 	flags = append(flags, "--out", out)
 	killAt(t, 2, flags...)
-	forgeResults(t, out, trials)
+	forgeResults(t, out, trials+1)
 	again := append(slices.Clone(flags), "--resume")
 	wantFailure(t, "its result does not name the log that was scored", again...)
 	toolsandbox(t, again...)

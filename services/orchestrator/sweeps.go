@@ -89,7 +89,7 @@ func (s *server) sweepInfo(ctx context.Context, id string) (*orchestratorv1.Swee
 		Agents: names(sweep.GetAgents()), Users: names(sweep.GetUsers()),
 	}
 	info.Cancelled, info.Exhausted = bus.Cancelled(control, rounds.Last()), control.GetExhausted()
-	info.Progress.Done, err = s.finished(ctx, id, rounds)
+	info.Progress.Done, err = s.finished(ctx, sweep, rounds)
 	return info, err
 }
 

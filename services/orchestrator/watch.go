@@ -35,7 +35,7 @@ func (s *server) WatchSweep(req *orchestratorv1.WatchSweepRequest, stream orches
 	errCh := make(chan error, 2)
 	group.Go(func() {
 		errCh <- s.bus.FollowResults(ctx, sweep.GetId(), func(_ context.Context, result *busv1.Result) error {
-			if result.GetRound() != rounds.OfID(result.GetRollout().GetId()) {
+			if !isCurrent(sweep, rounds, result) {
 				return nil
 			}
 			select {
@@ -58,10 +58,16 @@ func (s *server) WatchSweep(req *orchestratorv1.WatchSweepRequest, stream orches
 		errCh <- err
 	})
 	w := &watch{
-		server: s, stream: stream, sweepID: sweep.GetId(), rounds: rounds,
+		server: s, stream: stream, sweep: sweep, rounds: rounds,
 		progress: &orchestratorv1.SweepProgress{Total: int64(plan.Size(sweep))}, sent: make(map[string]bool), end: &orchestratorv1.SweepEnd{},
 	}
 	return statusOf(w.relay(ctx, watchEvents{results, controls, errCh}))
+}
+
+// isCurrent reports whether a result is that of the last round of a rollout of the sweep.
+func isCurrent(sweep *busv1.Sweep, rounds bus.Rounds, result *busv1.Result) bool {
+	id := result.GetRollout().GetId()
+	return result.GetRound() == rounds.OfID(id) && plan.Has(sweep, id)
 }
 
 // settlePoll is the interval of polling for running rollouts of a sweep that has reached its spend
@@ -79,7 +85,7 @@ type watchEvents struct {
 type watch struct {
 	server   *server
 	stream   orchestratorv1.OrchestratorService_WatchSweepServer
-	sweepID  string
+	sweep    *busv1.Sweep
 	rounds   bus.Rounds // at the beginning of the watch: results of these rounds count
 	progress *orchestratorv1.SweepProgress
 	sent     map[string]bool // rollouts with a sent result; a lost result is computed and arrives again
@@ -123,7 +129,7 @@ func (w *watch) relay(ctx context.Context, events watchEvents) error {
 				settling = time.Tick(settlePoll)
 			}
 		case <-settling:
-			queued, err := w.server.bus.Queued(ctx, w.sweepID)
+			queued, err := w.server.bus.Queued(ctx, w.sweep.GetId())
 			if err != nil {
 				return err
 			}
@@ -154,7 +160,7 @@ func (w *watch) missing() bool { return int64(len(w.sent)) < w.progress.GetTotal
 func (w *watch) complete() bool { return int64(len(w.sent)) >= w.progress.GetDone() }
 
 func (w *watch) count(ctx context.Context) (err error) {
-	w.progress.Done, err = w.server.finished(ctx, w.sweepID, w.rounds)
+	w.progress.Done, err = w.server.finished(ctx, w.sweep, w.rounds)
 	return err
 }
 
@@ -182,8 +188,8 @@ func (w *watch) sendBacklog(ctx context.Context) error {
 	}
 	if !w.complete() {
 		var stored []*busv1.Result
-		err := w.server.bus.VisitResults(ctx, w.sweepID, func(result *busv1.Result) {
-			if result.GetRound() == w.rounds.OfID(result.GetRollout().GetId()) {
+		err := w.server.bus.VisitResults(ctx, w.sweep.GetId(), func(result *busv1.Result) {
+			if isCurrent(w.sweep, w.rounds, result) {
 				stored = append(stored, result)
 			}
 		})
@@ -199,7 +205,7 @@ func (w *watch) sendBacklog(ctx context.Context) error {
 
 // measure updates all counts of the progress.
 func (w *watch) measure(ctx context.Context) error {
-	if err := w.server.backlog(ctx, w.sweepID, w.progress); err != nil {
+	if err := w.server.backlog(ctx, w.sweep.GetId(), w.progress); err != nil {
 		return err
 	}
 	return w.count(ctx)
