@@ -116,40 +116,17 @@ func natsOutage(ctx context.Context, random *rand.Rand, services *cluster.Cluste
 
 // clockBack kills the orchestrator, whose jobs the NATS server then holds back.
 func clockBack(ctx context.Context, _ *rand.Rand, services *cluster.Cluster) error {
-	return onNATS(services, func(js jetstream.JetStream) error {
-		if err := awaitDelivery(ctx, js); err != nil {
-			return err
-		}
-		return restart(ctx, services, func() error { return holdJobs(ctx, js, 3*time.Second) }, cluster.Orchestrator)
-	})
+	return restart(ctx, services, func() error {
+		return onNATS(services, func(js jetstream.JetStream) error { return holdJobs(ctx, js, 3*time.Second) })
+	}, cluster.Orchestrator)
 }
 
 // forgedResults stores results that name no log.
 func forgedResults(ctx context.Context, random *rand.Rand, services *cluster.Cluster) error {
 	return onNATS(services, func(js jetstream.JetStream) error {
-		if err := awaitDelivery(ctx, js); err != nil {
-			return err
-		}
 		_, err := forge(ctx, js, 1+random.IntN(maxForged))
 		return err
 	})
-}
-
-// awaitDelivery waits until an orchestrator works on a job. After an earlier fault none may.
-func awaitDelivery(ctx context.Context, js jetstream.JetStream) error {
-	stream, err := js.Stream(ctx, "JOBS")
-	for start := time.Now(); err == nil; pause(20 * time.Millisecond) {
-		consumers := stream.ListConsumers(ctx)
-		for info := range consumers.Info() {
-			if info.NumAckPending > 0 {
-				return nil
-			}
-		}
-		if err = consumers.Err(); err == nil && time.Since(start) > deliveryTimeout {
-			return nil
-		}
-	}
-	return err
 }
 
 func toolHostLost(ctx context.Context, _ *rand.Rand, services *cluster.Cluster) error {
@@ -191,9 +168,6 @@ func lastLine(path string) string {
 	lines := strings.Split(strings.TrimSpace(string(raw)), "\n")
 	return lines[len(lines)-1]
 }
-
-// deliveryTimeout bounds the wait for the first delivery on a busy machine.
-const deliveryTimeout = 10 * time.Second
 
 // diskLimit is the maximum file size on a full disk. A run soon exceeds it.
 const diskLimit = 16 << 10
