@@ -68,8 +68,8 @@ func (b Controls) UpdateControl(ctx context.Context, sweepID string, change func
 
 // WatchControl calls handle with the current control state of a sweep, or of all sweeps if sweepID
 // is empty, and after each change, until ctx is done (then it returns nil). Sweeps without control
-// state are omitted. Foreign documents change nothing, but one that comes to the one sweep meanwhile
-// ends the watch with ErrForeign. handle must not change the state.
+// state are omitted. Foreign documents change nothing, but one that comes to the one sweep
+// meanwhile ends the watch with ErrForeign. handle must not change the state.
 func (b ControlUpdates) WatchControl(ctx context.Context, sweepID string, handle func(sweepID string, control *busv1.SweepControl)) error {
 	filter, stored := sweepControlSubject("*"), uint64(math.MaxUint64)
 	if sweepID != "" {

@@ -51,7 +51,8 @@ func (b Snapshots) FollowSnapshots(ctx context.Context, shard int, handle func(c
 }
 
 // FollowResults is FollowLog for the results of one sweep, or of all sweeps if sweepID is empty. A
-// rollout has one result per round in which it ended. It skips foreign ones, which count as missing.
+// rollout has one result per round in which it ended. It skips foreign ones, which count as
+// missing.
 func (b Results) FollowResults(ctx context.Context, sweepID string, handle func(ctx context.Context, result *busv1.Result) error) error {
 	return b.follow(ctx, resultStream, resultFilter(sweepID), func(ctx context.Context, msg jetstream.Msg) error {
 		result, err := decodeResult(msg.Subject(), 0, decompressedData(msg.Headers(), msg.Data()))

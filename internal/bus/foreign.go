@@ -25,8 +25,8 @@ const sealHeader = "Seal"
 // hasSeals reports whether the messages of a stream are sealed.
 func hasSeals(stream string) bool { return stream == sweepStream || stream == recordingStream }
 
-// sealOf returns the hex SHA-256 of a subject and a message. It guards against mistakes, not against
-// whoever wants to forge one.
+// sealOf returns the hex SHA-256 of a subject and a message. It guards against mistakes, not
+// against forgery.
 func sealOf(subject string, raw []byte) string {
 	sum := sha256.New()
 	_, _ = sum.Write([]byte(subject + "\n"))

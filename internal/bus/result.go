@@ -41,8 +41,8 @@ func (b Results) Result(ctx context.Context, rolloutID string) (*busv1.Result, e
 	return b.RoundResult(ctx, rolloutID, rounds.OfID(rolloutID))
 }
 
-// RoundResult returns the result of a rollout in a round. The error is ErrNotFound if there is none,
-// or a foreign message in its place.
+// RoundResult returns the result of a rollout in a round. The error is ErrNotFound if there is
+// none, or a foreign message in its place.
 func (b Results) RoundResult(ctx context.Context, rolloutID string, round int32) (*busv1.Result, error) {
 	msg, err := b.lastMessage(ctx, resultStream, resultSubject(rolloutID, round))
 	if err != nil {

@@ -167,8 +167,8 @@ func streamOf(subject string) string {
 
 // create publishes to a subject that must have no message yet, and returns nil. If it has one,
 // create returns that; after a lost acknowledgement that may be this call's own. A message that
-// cannot be read is lost, and one that check rejects is foreign: it is removed and the new one takes
-// its place. check may be nil.
+// cannot be read is lost, and one that check rejects is foreign: it is removed and the new one
+// takes its place. check may be nil.
 func (b *store) create(ctx context.Context, stream, subject string, raw []byte, check func(*jetstream.RawStreamMsg) error) (existing []byte, err error) {
 	for {
 		_, _, err := b.publish(ctx, subject, raw, expectLast(0))

@@ -199,8 +199,8 @@ func (c *collector) trajectory(result *busv1.Result) (trajectory *orchestratorv1
 	return trajectory, "", nil
 }
 
-// plannedRollout returns the rollout with an id as far as the run's files name it, nil if it is not in
-// the plan: scenarios × agents × users × trials, in this nesting order.
+// plannedRollout returns the rollout with an id as far as the run's files name it, nil if it is not
+// in the plan: scenarios × agents × users × trials, in this nesting order.
 func (c *collector) plannedRollout(id string) *busv1.Rollout {
 	n, spec := number(id), c.spec
 	if n < 0 || n >= len(spec.Scenarios)*len(spec.Agents)*len(spec.Users)*spec.Trials {
