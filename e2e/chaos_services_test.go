@@ -196,7 +196,8 @@ func (p *pass) play(t *testing.T, runs map[string][]string) {
 	t.Logf("%s: %s", p, time.Since(start))
 }
 
-// injectFaults injects the faults from the first turn on, while the quota keeps the run from ending.
+// injectFaults injects the faults from the first turn on, while the quota keeps the run from
+// ending.
 func (p *pass) injectFaults(t *testing.T, run *backgroundRun) {
 	t.Helper()
 	for p.good.set(1); p.good.rest() > 0 && !run.over(); {

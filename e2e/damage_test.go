@@ -66,13 +66,13 @@ func damages() []damage {
 		{"nothing", func(*rand.Rand, stores) error { return nil }},
 		{"tool host lost", func(_ *rand.Rand, at stores) error { return os.RemoveAll(at.sessions) }},
 		{"results forged", func(random *rand.Rand, at stores) error {
-			return withStreams(context.Background(), at.streams, func(js jetstream.JetStream) error {
+			return withStreams(at.streams, func(js jetstream.JetStream) error {
 				_, err := forge(context.Background(), js, 1+random.IntN(maxForged))
 				return err
 			})
 		}},
 		{"clock gone back", func(_ *rand.Rand, at stores) error {
-			return withStreams(context.Background(), at.streams, func(js jetstream.JetStream) error {
+			return withStreams(at.streams, func(js jetstream.JetStream) error {
 				return holdJobs(context.Background(), js, time.Second)
 			})
 		}},

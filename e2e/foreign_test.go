@@ -22,6 +22,9 @@ import (
 // foreignTime bounds the end of a run after a foreign document.
 const foreignTime = 30 * time.Second
 
+// otherSweep is a sweep whose document is foreign to others.
+const otherSweep = "other"
+
 // foreign is a message that somebody else publishes.
 type foreign struct {
 	name, stream, subject string
@@ -61,88 +64,99 @@ func foreigners(sweep string) []foreign {
 	}
 }
 
-// TestLongForeignMessages publishes a foreign message during a run, and before it. The run ends within
-// 30 s: with the calm run's files, or with a line that names stream, sequence and subject. Then
-// --resume makes them the calm run's files.
+// strangers is an installation to which somebody else publishes.
+type strangers struct {
+	services *cluster.Cluster
+	js       jetstream.JetStream
+	turns    *quota
+	flags    []string // of a run; the output directory follows
+	baseline string
+}
+
+// TestLongForeignMessages publishes a foreign message during a run, and before it. The run ends
+// within 30 s: with the calm run's files, or with a line that names stream, sequence and subject.
+// Then --resume makes them the calm run's files.
 func TestLongForeignMessages(t *testing.T) {
 	t.Parallel()
-	services := start(t)
-	err := onNATS(services, func(js jetstream.JetStream) error { playAmongForeign(t, services, js); return nil })
+	s := &strangers{services: start(t), turns: &quota{}, baseline: filepath.Join(t.TempDir(), "calm")}
+	s.turns.set(unlimited)
+	plug := serveAgent(t, func(ctx context.Context, c *agent.Conversation) (agent.Reply, error) {
+		if !s.turns.pass(ctx) {
+			return agent.Reply{}, ctx.Err()
+		}
+		return answerByTurn(c), nil
+	})
+	s.flags = []string{"run", "--agent", plug, "--trials", "6", "--parallel", "4", "turn_off_wifi", "--out"}
+	toolsandbox(t, append(s.flags, s.baseline)...)
+	toolsandbox(t, slices.Concat(s.flags, []string{filepath.Join(t.TempDir(), otherSweep), "--sweep-id", otherSweep}, s.services.ClientArgs())...)
+	err := onNATS(s.services, func(js jetstream.JetStream) error {
+		s.js = js
+		for n, message := range foreigners("") {
+			for _, when := range []string{"during", "before"} {
+				t.Run(message.name+" "+when+" the run", func(t *testing.T) {
+					sweep := fmt.Sprint(when, n)
+					s.play(t, sweep, foreigners(sweep)[n], when == "before")
+				})
+			}
+		}
+		return nil
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 }
 
-func playAmongForeign(t *testing.T, services *cluster.Cluster, js jetstream.JetStream) {
+// play plays a sweep and publishes a message before it or when four rollouts are in play.
+func (s *strangers) play(t *testing.T, sweep string, message foreign, before bool) {
 	t.Helper()
-	turns := &quota{}
-	turns.set(unlimited)
-	plug := serveAgent(t, func(ctx context.Context, c *agent.Conversation) (agent.Reply, error) {
-		if !turns.pass(ctx) {
-			return agent.Reply{}, ctx.Err()
+	out := filepath.Join(t.TempDir(), "out")
+	var sequence uint64
+	if before {
+		sequence = s.publish(t, sweep, message)
+	}
+	s.turns.set(5)
+	run := startBackground(t, out, slices.Concat(s.flags, []string{out, "--sweep-id", sweep}, s.services.ClientArgs()))
+	defer run.stop()
+	if !before {
+		for s.turns.rest() > 0 && !run.over() {
+			pause(10 * time.Millisecond)
 		}
-		return answerByTurn(c), nil
-	})
-	flags := []string{"run", "--agent", plug, "--trials", "6", "--parallel", "4", "turn_off_wifi", "--out"}
-	baseline := filepath.Join(t.TempDir(), "calm")
-	toolsandbox(t, append(flags, baseline)...)
-	const other = "other"
-	toolsandbox(t, slices.Concat(flags, []string{filepath.Join(t.TempDir(), other), "--sweep-id", other}, services.ClientArgs())...)
-	for n, message := range foreigners("") {
-		for _, when := range []string{"during", "before"} {
-			t.Run(message.name+" "+when+" the run", func(t *testing.T) {
-				sweep := fmt.Sprint(when, n)
-				message := foreigners(sweep)[n]
-				publish := func() uint64 {
-					ack, err := js.Publish(t.Context(), message.subject, message.data(control(t, js, sweep), control(t, js, other)))
-					if err != nil {
-						t.Fatal(err)
-					}
-					return ack.Sequence
-				}
-				out := filepath.Join(t.TempDir(), "out")
-				var sequence uint64
-				if when == "before" {
-					sequence = publish()
-				}
-				turns.set(5)
-				run := startBackground(t, out, slices.Concat(flags, []string{out, "--sweep-id", sweep}, services.ClientArgs()))
-				defer run.stop()
-				if when == "during" {
-					for turns.rest() > 0 && !run.over() {
-						pause(10 * time.Millisecond)
-					}
-					sequence = publish()
-				}
-				published := time.Now()
-				if message.stream != "SWEEP" || when == "before" {
-					turns.set(unlimited)
-				}
-				select {
-				case <-run.done:
-				case <-time.After(foreignTime):
-					t.Errorf("the run has not ended after %s\n%s", foreignTime, run.printed.String())
-					run.stop()
-				}
-				t.Logf("ended after %s: %v\n%s", time.Since(published).Round(time.Millisecond), run.err, run.printed.String())
-				turns.set(unlimited)
-				if run.err == nil {
-					equalRuns(t, baseline, out)
-					return
-				}
-				var exit *exec.ExitError
-				if !errors.As(run.err, &exit) || exit.ExitCode() != 1 || message.calm {
-					t.Errorf("end of the run: got %v, want exit code %d", run.err, map[bool]int{false: 1, true: 0}[message.calm])
-				}
-				for _, want := range []string{"stream " + message.stream, fmt.Sprintf("sequence %d", sequence), "--resume"} {
-					if !strings.Contains(run.printed.String(), want) {
-						t.Errorf("stderr: got\n%s\nwant %q", run.printed.String(), want)
-					}
-				}
-				resume(t, message.name, baseline, out, append(run.args, "--resume")...)
-			})
+		sequence = s.publish(t, sweep, message)
+	}
+	if message.stream != "SWEEP" || before {
+		s.turns.set(unlimited)
+	}
+	select {
+	case <-run.done:
+	case <-time.After(foreignTime):
+		t.Errorf("the run has not ended after %s", foreignTime)
+		run.stop()
+	}
+	s.turns.set(unlimited)
+	if run.err == nil {
+		equalRuns(t, s.baseline, out)
+		return
+	}
+	var exit *exec.ExitError
+	if !errors.As(run.err, &exit) || exit.ExitCode() != 1 || message.calm {
+		t.Errorf("end of the run: got %v, want exit code %d", run.err, map[bool]int{false: 1, true: 0}[message.calm])
+	}
+	for _, want := range []string{"stream " + message.stream, fmt.Sprintf("sequence %d", sequence), "--resume"} {
+		if !strings.Contains(run.printed.String(), want) {
+			t.Errorf("stderr: got\n%s\nwant %q", run.printed.String(), want)
 		}
 	}
+	resume(t, message.name, s.baseline, out, append(run.args, "--resume")...)
+}
+
+// publish publishes a message and returns its sequence.
+func (s *strangers) publish(t *testing.T, sweep string, message foreign) uint64 {
+	t.Helper()
+	ack, err := s.js.Publish(t.Context(), message.subject, message.data(control(t, s.js, sweep), control(t, s.js, otherSweep)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ack.Sequence
 }
 
 // control returns the newest control document of a sweep, without its headers, something without

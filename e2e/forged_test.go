@@ -44,7 +44,7 @@ func TestForgedResults(t *testing.T) {
 func forgeResults(t *testing.T, out string, rollouts int) {
 	t.Helper()
 	forged := 0
-	err := withStreams(t.Context(), storesOf(out).streams, func(js jetstream.JetStream) (err error) {
+	err := withStreams(storesOf(out).streams, func(js jetstream.JetStream) (err error) {
 		forged, err = forge(t.Context(), js, rollouts)
 		return err
 	})
@@ -91,7 +91,7 @@ func forge(ctx context.Context, js jetstream.JetStream, rollouts int) (forged in
 }
 
 // withStreams calls use with the streams in a directory that no process uses.
-func withStreams(ctx context.Context, dir string, use func(jetstream.JetStream) error) (err error) {
+func withStreams(dir string, use func(jetstream.JetStream) error) (err error) {
 	if _, err := os.Stat(dir); err != nil {
 		return err
 	}
