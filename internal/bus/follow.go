@@ -15,7 +15,7 @@ import (
 const (
 	// followBatch is the number of messages that a follower requests at a time.
 	followBatch = 1000
-	// followBytes bounds their total size. It exceeds the largest message.
+	// followBytes bounds their total size, if the server takes no larger message.
 	followBytes = 16 << 20
 )
 
@@ -186,7 +186,9 @@ func (b *store) followWith(
 	if err != nil {
 		return nilIfDone(ctx, fmt.Errorf("follow %s: %w", stream, err))
 	}
-	messages, err := consumer.Messages(jetstream.PullMaxMessagesWithBytesLimit(followBatch, followBytes))
+	// A message beyond the limit would never come, nor those behind it.
+	limit := max(followBytes, 2*int(b.js.Conn().MaxPayload()))
+	messages, err := consumer.Messages(jetstream.PullMaxMessagesWithBytesLimit(followBatch, limit))
 	if err != nil {
 		return nilIfDone(ctx, fmt.Errorf("follow %s: %w", stream, err))
 	}

@@ -170,3 +170,27 @@ func TestForeignTurns(t *testing.T) {
 		t.Errorf("Turns: got %d and %v, want one", visited, err)
 	}
 }
+
+// TestHugeForeignMessage follows results behind a message that is larger than all that a follower
+// asks for at a time.
+func TestHugeForeignMessage(t *testing.T) {
+	conn := natstest.ConnectPayload(t, t.TempDir(), 32<<20)
+	b := natstest.Open(t, conn, natstest.OneShard)
+	js, err := jetstream.New(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := js.Publish(t.Context(), "result.s.0", make([]byte, 20<<20)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.PublishResult(t.Context(), &busv1.Result{Rollout: &busv1.Rollout{Id: "s.1"}}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	found := errors.New("found")
+	err = b.FollowResults(ctx, "", func(context.Context, *busv1.Result) error { return found })
+	if !errors.Is(err, found) {
+		t.Errorf("FollowResults: got %v, want the result", err)
+	}
+}
