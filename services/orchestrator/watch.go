@@ -219,7 +219,7 @@ func (s *server) backlog(ctx context.Context, sweepID string, progress *orchestr
 	if err != nil {
 		return err
 	}
-	load, err := s.bus.Load(ctx, sweepID)
+	load, err := s.bus.Load(ctx, sweepID, bus.LoadWait)
 	if err != nil {
 		return err
 	}

@@ -20,6 +20,9 @@ func (w *Worker) followQueues(ctx context.Context, begin func(sweepID string)) e
 	})
 }
 
+// patientLoadWait is how long a busy orchestrator may take to say what it holds.
+const patientLoadWait = 2 * time.Second
+
 // fetcher moves the jobs of a sweep from its queue to the scheduler.
 type fetcher struct {
 	*Worker
@@ -82,34 +85,39 @@ func (f *fetcher) fetchSome(ctx context.Context, n int) (more bool, err error) {
 // fault returns why the server will not deliver the jobs of an idle queue in time, "" if it will.
 // An orchestrator that gets a job twice, or late, does no harm: the log has one owner.
 func (f *fetcher) fault(ctx context.Context) (string, error) {
-	backlog, err := f.peers.Bus.Backlog(ctx, f.sweepID)
-	if err != nil {
+	backlog, abandoned, err := f.look(ctx, bus.LoadWait)
+	switch {
+	case err != nil:
 		return "", err
-	}
-	if backlog.Delivered+backlog.Queued == 0 {
+	case backlog.Delivered+backlog.Queued == 0:
 		// The stream, but not the server's state of the queue, has lost its tail, unless the last job was
 		// acknowledged just now.
-		more, err := f.peers.Bus.HasJobs(ctx, f.sweepID)
-		if !more || err != nil {
+		if more, err := f.peers.Bus.HasJobs(ctx, f.sweepID); !more || err != nil {
 			return "", err
 		}
 		return "jobs that are stored were taken for done", nil
-	}
-	load, err := f.peers.Bus.Load(ctx, f.sweepID)
-	if err != nil {
-		return "", err
-	}
-	abandoned := backlog.Abandoned(load)
-	switch {
 	case abandoned == 0:
 		f.abandoned = time.Time{}
 	case f.abandoned.IsZero() || backlog.Deliveries != f.deliveries:
 		f.abandoned = time.Now()
-	case time.Since(f.abandoned) > f.cfg.Lease*3/2:
-		// The server compares times of its clock. Time here is monotonic.
+	case time.Since(f.abandoned) > f.cfg.Lease*3/2: // a monotonic time; the server compares times of its clock
+		if _, abandoned, err = f.look(ctx, patientLoadWait); abandoned == 0 || err != nil {
+			return "", err
+		}
 		return fmt.Sprintf("%d jobs that nobody holds were not delivered for %s, longer than their lease of %s: the NATS server's clock has gone back",
 			abandoned, time.Since(f.abandoned).Round(time.Second), f.cfg.Lease), nil
 	}
 	f.deliveries = backlog.Deliveries
 	return "", nil
+}
+
+// look returns the state of the queue, and the number of delivered jobs that no orchestrator holds
+// which answers within wait. It asks them first, so that jobs that end meanwhile count as held.
+func (f *fetcher) look(ctx context.Context, wait time.Duration) (backlog bus.Backlog, abandoned int, err error) {
+	load, err := f.peers.Bus.Load(ctx, f.sweepID, wait)
+	if err != nil {
+		return bus.Backlog{}, 0, err
+	}
+	backlog, err = f.peers.Bus.Backlog(ctx, f.sweepID)
+	return backlog, backlog.Abandoned(load), err
 }
