@@ -196,9 +196,13 @@ func (p *pass) play(t *testing.T, runs map[string][]string) {
 	t.Logf("%s: %s", p, time.Since(start))
 }
 
-// injectFaults injects the faults while the quota keeps the run from ending.
+// injectFaults injects the faults from the first turn on, while the quota keeps the run from
+// ending.
 func (p *pass) injectFaults(t *testing.T, run *backgroundRun) {
 	t.Helper()
+	for p.good.set(1); p.good.rest() > 0 && !run.over(); {
+		pause(20 * time.Millisecond)
+	}
 	for _, fault := range p.faults {
 		p.good.set(4 + p.random.IntN(30))
 		pause(time.Duration(100+p.random.IntN(500)) * time.Millisecond)

@@ -18,6 +18,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
+
 	"github.com/toolsandbox/toolsandbox/sdk/go/agent"
 )
 
@@ -31,6 +33,8 @@ const (
 	// and one runs the damaged rollouts again. A round that starts with a partly lost document may
 	// need one more.
 	maxResumptions = 4
+	// maxForged bounds the rollouts with forged results.
+	maxForged = 10
 	// resumeTimeout is the timeout of one resumption on a busy machine.
 	resumeTimeout = 3 * time.Minute
 )
@@ -61,6 +65,17 @@ func damages() []damage {
 	all := []damage{
 		{"nothing", func(*rand.Rand, stores) error { return nil }},
 		{"tool host lost", func(_ *rand.Rand, at stores) error { return os.RemoveAll(at.sessions) }},
+		{"results forged", func(random *rand.Rand, at stores) error {
+			return withStreams(at.streams, func(js jetstream.JetStream) error {
+				_, err := forge(context.Background(), js, 1+random.IntN(maxForged))
+				return err
+			})
+		}},
+		{"clock gone back", func(_ *rand.Rand, at stores) error {
+			return withStreams(at.streams, func(js jetstream.JetStream) error {
+				return holdJobs(context.Background(), js, time.Second)
+			})
+		}},
 	}
 	for _, stream := range []string{"BUS_*", "BUS_1", "SNAPSHOT_*", "SNAPSHOT_2", "RESULT", "SETUP", "EVALUATION", "SWEEP", "JOBS", "RECORDING"} {
 		all = append(all,
@@ -151,6 +166,7 @@ func TestLongDamagedStores(t *testing.T) {
 			}
 		}
 		resume(t, what, baseline+"."+kind, out, append(flags, "--resume")...)
+		changeSummary(t, random, out)
 		if t.Failed() {
 			return
 		}
@@ -158,6 +174,33 @@ func TestLongDamagedStores(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// changeSummary changes a digit of a run's summary. The commands that read it name it, and give no
+// scores.
+func changeSummary(t *testing.T, random *rand.Rand, out string) {
+	t.Helper()
+	file := filepath.Join(out, "result_summary.json")
+	raw, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) { // killed before the start
+		return
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var digits []int
+	for i, c := range raw {
+		if '0' <= c && c <= '9' {
+			digits = append(digits, i)
+		}
+	}
+	at := digits[random.IntN(len(digits))]
+	raw[at] = '0' + (raw[at]-'0'+1)%10
+	if err := os.WriteFile(file, raw, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	wantFailure(t, file+" is damaged: not as the run wrote it", "compare", out, out)
+	wantFailure(t, file+" is damaged: not as the run wrote it", "score", out)
 }
 
 // TestResumeWithoutResults loses the results and the recorded replies of a finished run. Resuming
@@ -249,10 +292,11 @@ func killAt(t *testing.T, progress int, args ...string) {
 // of the undisturbed run.
 func resume(t *testing.T, what, baseline, out string, args ...string) {
 	t.Helper()
+	var printed bytes.Buffer
 	for range maxResumptions {
+		printed.Reset()
 		ctx, cancel := context.WithTimeout(t.Context(), resumeTimeout)
 		cmd := exec.CommandContext(ctx, filepath.Join(bin, "toolsandbox"), args...)
-		var printed bytes.Buffer
 		cmd.Stderr = &printed
 		err := cmd.Run()
 		late := ctx.Err() != nil
@@ -272,7 +316,7 @@ func resume(t *testing.T, what, baseline, out string, args ...string) {
 			return
 		}
 	}
-	t.Errorf("%s: not whole after %d resumptions", what, maxResumptions)
+	t.Errorf("%s: not whole after %d resumptions\n%s", what, maxResumptions, printed.String())
 }
 
 // wrongFiles returns the trajectory files that differ from the undisturbed run. Missing files are

@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
+
 	"github.com/toolsandbox/toolsandbox/e2e/internal/cluster"
 )
 
@@ -37,6 +39,8 @@ func faults() []fault {
 		{name: "toolhost with flipped bits", do: toolHostDamaged(flipBits)},
 		{name: "toolhost on a full disk", do: fullDisk(cluster.ToolHost)},
 		{name: "nats on a full disk", do: fullDisk(cluster.NATS)},
+		{name: "clock gone back", do: clockBack},
+		{name: "results forged", do: forgedResults, loses: true},
 		{name: "streams without their tails", do: damaged(truncateTails, cluster.NATS), loses: true, repays: true},
 	}
 	for _, name := range append(cluster.Services(), cluster.NATS) {
@@ -108,6 +112,21 @@ func stop(name string) func(context.Context, *rand.Rand, *cluster.Cluster) error
 
 func natsOutage(ctx context.Context, random *rand.Rand, services *cluster.Cluster) error {
 	return restart(ctx, services, randomPause(random, time.Second, 6*time.Second), cluster.NATS)
+}
+
+// clockBack kills the orchestrator, whose jobs the NATS server then holds back.
+func clockBack(ctx context.Context, _ *rand.Rand, services *cluster.Cluster) error {
+	return restart(ctx, services, func() error {
+		return onNATS(services, func(js jetstream.JetStream) error { return holdJobs(ctx, js, 3*time.Second) })
+	}, cluster.Orchestrator)
+}
+
+// forgedResults stores results that name no log.
+func forgedResults(ctx context.Context, random *rand.Rand, services *cluster.Cluster) error {
+	return onNATS(services, func(js jetstream.JetStream) error {
+		_, err := forge(ctx, js, 1+random.IntN(maxForged))
+		return err
+	})
 }
 
 func toolHostLost(ctx context.Context, _ *rand.Rand, services *cluster.Cluster) error {

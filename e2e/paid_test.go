@@ -79,6 +79,13 @@ func (r *quota) count() int {
 	return r.passed
 }
 
+// rest returns the number of requests that it still admits.
+func (r *quota) rest() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.left
+}
+
 // pass waits for quota. It returns false if ctx ends before.
 func (r *quota) pass(ctx context.Context) bool {
 	for {

@@ -14,7 +14,7 @@ import (
 // Plan returns the plan of a sweep and the time when it was stored, for display only. The error is
 // ErrNotFound if there is none.
 func (b Sweeps) Plan(ctx context.Context, sweepID string) (*busv1.Sweep, time.Time, error) {
-	msg, err := b.lastMessage(ctx, sweepStream, sweepPlanSubject(sweepID))
+	msg, _, err := b.newestSealed(ctx, sweepStream, sweepPlanSubject(sweepID))
 	if err != nil {
 		return nil, time.Time{}, fmt.Errorf("read sweep: %w", err)
 	}
@@ -22,22 +22,38 @@ func (b Sweeps) Plan(ctx context.Context, sweepID string) (*busv1.Sweep, time.Ti
 	return sweep, msg.Time, err
 }
 
-// Backlog returns the number of a sweep's rollouts that orchestrators hold, and of those that are
-// queued. A dead orchestrator holds its rollouts until the lease ends.
-func (b Jobs) Backlog(ctx context.Context, sweepID string) (delivered, queued int, err error) {
+// Backlog is the state of a sweep's queue.
+type Backlog struct {
+	// Delivered is the number of jobs that were delivered and not acknowledged. A dead orchestrator
+	// holds its jobs until the lease ends.
+	Delivered int
+	// Queued is the number of jobs that wait for a delivery.
+	Queued int
+	// Deliveries counts all deliveries. The count starts again when the queue is reset.
+	Deliveries uint64
+}
+
+// Abandoned returns the number of delivered jobs that no orchestrator holds, as far as they have
+// told: those whose orchestrator has died or released them. They are redelivered within the lease.
+func (b Backlog) Abandoned(load *busv1.Load) int {
+	return max(b.Delivered-int(load.GetRunning()+load.GetAhead()+load.GetScoring()), 0)
+}
+
+// Backlog returns the state of a sweep's queue.
+func (b Jobs) Backlog(ctx context.Context, sweepID string) (backlog Backlog, err error) {
 	err = attempt(ctx, jobStream, func(ctx context.Context) error {
 		consumer, err := b.streams[jobStream].Consumer(ctx, jobConsumer+sweepID)
 		if err == nil {
 			info := consumer.CachedInfo()
-			delivered, queued = info.NumAckPending, int(info.NumPending)
+			backlog = Backlog{info.NumAckPending, int(info.NumPending), info.Delivered.Consumer}
 		}
 		return err
 	})
 	if errors.Is(err, jetstream.ErrConsumerNotFound) { // the queue was never opened
-		queued, err = b.Queued(ctx, sweepID)
+		backlog.Queued, err = b.Queued(ctx, sweepID)
 	}
 	if err != nil {
-		return 0, 0, fmt.Errorf("count jobs: %w", err)
+		return Backlog{}, fmt.Errorf("count jobs: %w", err)
 	}
-	return delivered, queued, nil
+	return backlog, nil
 }

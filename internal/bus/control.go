@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -24,16 +25,16 @@ func (b Controls) Control(ctx context.Context, sweepID string) (*busv1.SweepCont
 	return control, nil
 }
 
-func (b Controls) control(ctx context.Context, sweepID string) (control *busv1.SweepControl, revision uint64, err error) {
-	msg, err := b.lastMessage(ctx, sweepStream, sweepControlSubject(sweepID))
+func (b ControlUpdates) control(ctx context.Context, sweepID string) (control *busv1.SweepControl, revision uint64, err error) {
+	msg, revision, err := b.newestSealed(ctx, sweepStream, sweepControlSubject(sweepID))
 	if errors.Is(err, ErrNotFound) {
-		return &busv1.SweepControl{}, 0, nil
+		return &busv1.SweepControl{}, revision, nil
 	}
 	if err != nil {
 		return nil, 0, err
 	}
 	control, err = decode[busv1.SweepControl](msg.Subject, msg.Data)
-	return control, msg.Sequence, err
+	return control, revision, err
 }
 
 // UpdateControl updates the control state of a sweep with optimistic concurrency. change modifies
@@ -67,15 +68,38 @@ func (b Controls) UpdateControl(ctx context.Context, sweepID string, change func
 
 // WatchControl calls handle with the current control state of a sweep, or of all sweeps if sweepID
 // is empty, and after each change, until ctx is done (then it returns nil). Sweeps without control
-// state are omitted. handle must not change the state.
+// state are omitted. Foreign documents change nothing, but one that comes to the one sweep
+// meanwhile ends the watch with ErrForeign. handle must not change the state.
 func (b ControlUpdates) WatchControl(ctx context.Context, sweepID string, handle func(sweepID string, control *busv1.SweepControl)) error {
-	if sweepID == "" {
-		sweepID = "*"
+	filter, stored := sweepControlSubject("*"), uint64(math.MaxUint64)
+	if sweepID != "" {
+		filter = sweepSubjects(sweepID)
+		info, err := b.info(ctx, sweepStream, filter)
+		if err != nil {
+			return nilIfDone(ctx, fmt.Errorf("watch control of sweep %s: %w", sweepID, err))
+		}
+		stored = info.State.LastSeq
 	}
-	return b.followFrom(ctx, sweepStream, sweepControlSubject(sweepID), jetstream.DeliverLastPerSubjectPolicy, func(_ context.Context, msg jetstream.Msg) error {
-		control, err := decode[busv1.SweepControl](msg.Subject(), decompressedData(msg.Headers(), msg.Data()))
+	return b.followFrom(ctx, sweepStream, filter, jetstream.DeliverLastPerSubjectPolicy, func(ctx context.Context, msg jetstream.Msg) error {
+		meta, err := msg.Metadata()
+		if err != nil {
+			return err
+		}
+		data := decompressedData(msg.Headers(), msg.Data())
+		foreign := checkSeal(msg.Headers(), msg.Subject(), meta.Sequence.Stream, data)
+		if foreign != nil && meta.Sequence.Stream > stored {
+			return foreign
+		}
+		id := strings.Split(msg.Subject(), ".")[1]
+		if msg.Subject() != sweepControlSubject(id) {
+			return nil
+		}
+		control, err := decode[busv1.SweepControl](msg.Subject(), data)
+		if foreign != nil {
+			control, _, err = b.control(ctx, id)
+		}
 		if err == nil { // an undecodable state counts as missing
-			handle(strings.Split(msg.Subject(), ".")[1], control)
+			handle(id, control)
 		}
 		return nil
 	})

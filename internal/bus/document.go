@@ -106,7 +106,7 @@ func (b Evaluations) Evaluation(ctx context.Context, digest string) (*evaluation
 // putDocument stores a document unless it exists. With a retention time it stores it again, so that
 // it is retained as long as the sweep that needs it.
 func (b *store) putDocument(ctx context.Context, stream, subject string, raw []byte) error {
-	existing, err := b.create(ctx, stream, subject, raw)
+	existing, err := b.create(ctx, stream, subject, raw, nil)
 	if err != nil || existing == nil || bytes.Equal(existing, raw) && b.retention == 0 {
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 const (
 	// followBatch is the number of messages that a follower requests at a time.
 	followBatch = 1000
-	// followBytes bounds their total size. It exceeds the largest message.
+	// followBytes bounds their total size, if the server takes no larger message.
 	followBytes = 16 << 20
 )
 
@@ -51,11 +51,11 @@ func (b Snapshots) FollowSnapshots(ctx context.Context, shard int, handle func(c
 }
 
 // FollowResults is FollowLog for the results of one sweep, or of all sweeps if sweepID is empty. A
-// rollout has one result per round in which it ended. It skips undecodable ones, which count as
+// rollout has one result per round in which it ended. It skips foreign ones, which count as
 // missing.
 func (b Results) FollowResults(ctx context.Context, sweepID string, handle func(ctx context.Context, result *busv1.Result) error) error {
 	return b.follow(ctx, resultStream, resultFilter(sweepID), func(ctx context.Context, msg jetstream.Msg) error {
-		result, err := decode[busv1.Result](msg.Subject(), decompressedData(msg.Headers(), msg.Data()))
+		result, err := decodeResult(msg.Subject(), 0, decompressedData(msg.Headers(), msg.Data()))
 		if err != nil {
 			return nil
 		}
@@ -76,7 +76,7 @@ func resultFilter(sweepID string) string {
 // once.
 func (b Results) VisitResults(ctx context.Context, sweepID string, visit func(*busv1.Result)) error {
 	err := b.readAll(ctx, resultStream, resultFilter(sweepID), false, func(msg jetstream.Msg) {
-		if result, err := decode[busv1.Result](msg.Subject(), decompressedData(msg.Headers(), msg.Data())); err == nil {
+		if result, err := decodeResult(msg.Subject(), 0, decompressedData(msg.Headers(), msg.Data())); err == nil {
 			visit(result)
 		}
 	})
@@ -186,7 +186,9 @@ func (b *store) followWith(
 	if err != nil {
 		return nilIfDone(ctx, fmt.Errorf("follow %s: %w", stream, err))
 	}
-	messages, err := consumer.Messages(jetstream.PullMaxMessagesWithBytesLimit(followBatch, followBytes))
+	// A message beyond the limit would never come, nor those behind it.
+	limit := max(followBytes, 2*int(b.js.Conn().MaxPayload()))
+	messages, err := consumer.Messages(jetstream.PullMaxMessagesWithBytesLimit(followBatch, limit))
 	if err != nil {
 		return nilIfDone(ctx, fmt.Errorf("follow %s: %w", stream, err))
 	}

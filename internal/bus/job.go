@@ -89,22 +89,28 @@ func (q *Queue) Fetch(ctx context.Context, n int, wait time.Duration) ([]*Delive
 	return newDeliveries(batch)
 }
 
+// newDeliveries removes foreign messages from the queue. The error names them, beside the jobs.
 func newDeliveries(batch jetstream.MessageBatch) ([]*Delivery, error) {
 	var jobs []*Delivery
+	var foreign []error
 	for msg := range batch.Messages() {
-		job, err := decode[busv1.Job](msg.Subject(), decompressedData(msg.Headers(), msg.Data()))
-		if err != nil {
-			return nil, err
-		}
 		meta, err := msg.Metadata()
 		if err != nil {
 			return nil, fmt.Errorf("fetch jobs: %w", err)
+		}
+		job, err := decodeJob(msg.Subject(), meta.Sequence.Stream, decompressedData(msg.Headers(), msg.Data()))
+		if err != nil {
+			foreign = append(foreign, fmt.Errorf("removed from the queue: %w", err), msg.Term())
+			continue
 		}
 		jobs = append(jobs, &Delivery{
 			msg: msg, Rollout: job.GetRollout(), Parallel: int(job.GetParallel()), Round: job.GetRound(), Attempt: int(meta.NumDelivered),
 		})
 	}
 	if err := batch.Error(); err != nil && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) && !errors.Is(err, nats.ErrTimeout) {
+		foreign = append(foreign, err)
+	}
+	if err := errors.Join(foreign...); err != nil {
 		return jobs, fmt.Errorf("fetch jobs: %w", err)
 	}
 	return jobs, nil
@@ -141,9 +147,12 @@ func (b Jobs) enqueue(ctx context.Context, jobs []*busv1.Job) error {
 			if !isWrongSequence(err) {
 				return err
 			}
-			// The job is already queued, unless its message is unreadable.
+			// The job is already queued, unless its message is unreadable or foreign.
 			msg := future.Msg()
-			if _, err := b.create(ctx, jobStream, msg.Subject, decompressedData(msg.Header, msg.Data)); err != nil {
+			if _, err := b.create(ctx, jobStream, msg.Subject, decompressedData(msg.Header, msg.Data), func(stored *jetstream.RawStreamMsg) error {
+				_, err := decodeJob(stored.Subject, stored.Sequence, stored.Data)
+				return err
+			}); err != nil {
 				return err
 			}
 		case <-ctx.Done():

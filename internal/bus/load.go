@@ -15,14 +15,16 @@ import (
 
 const (
 	loadSubject = "load."
-	// firstLoadWait and nextLoadWait are how long a request waits for the first answer and for each
-	// further one. Nobody knows how many processes will answer.
-	firstLoadWait, nextLoadWait = time.Second, 100 * time.Millisecond
+	// firstLoadWait is how long a request waits for the first answer.
+	firstLoadWait = time.Second
+	// LoadWait is how long a request waits for each further answer, unless it matters that none is
+	// missing.
+	LoadWait = 100 * time.Millisecond
 )
 
-// Load returns the sum of what all processes do for a sweep. A process that does not answer in time
-// is missing in it.
-func (b Loads) Load(ctx context.Context, sweepID string) (*busv1.Load, error) {
+// Load returns the sum of what all processes do for a sweep. It ends when no further answer comes
+// for wait, because nobody knows how many processes will answer. One that answers later is missing.
+func (b Loads) Load(ctx context.Context, sweepID string, wait time.Duration) (*busv1.Load, error) {
 	sum := &busv1.Load{}
 	conn := b.js.Conn()
 	inbox := conn.NewInbox()
@@ -34,8 +36,8 @@ func (b Loads) Load(ctx context.Context, sweepID string) (*busv1.Load, error) {
 	if err := conn.PublishRequest(loadSubject+sweepID, inbox, nil); err != nil {
 		return nil, fmt.Errorf("load of %s: %w: %w", sweepID, ErrUnavailable, err)
 	}
-	for wait := firstLoadWait; ; wait = nextLoadWait {
-		waiting, cancel := context.WithTimeout(ctx, wait)
+	for next := max(firstLoadWait, wait); ; next = wait {
+		waiting, cancel := context.WithTimeout(ctx, next)
 		answer, err := answers.NextMsgWithContext(waiting)
 		cancel()
 		switch {

@@ -5,6 +5,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/toolsandbox/toolsandbox/internal/bus"
 	"github.com/toolsandbox/toolsandbox/internal/testkit/natstest"
 
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
@@ -15,7 +16,7 @@ func TestLoad(t *testing.T) {
 	b := natstest.Start(t)
 	check := func(sweepID string, want *busv1.Load) {
 		t.Helper()
-		if got, err := b.Load(t.Context(), sweepID); err != nil || !proto.Equal(got, want) {
+		if got, err := b.Load(t.Context(), sweepID, bus.LoadWait); err != nil || !proto.Equal(got, want) {
 			t.Errorf("load of %s: got %v, %v, want %v", sweepID, got, err, want)
 		}
 	}

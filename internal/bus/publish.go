@@ -28,6 +28,9 @@ func (b *store) publish(ctx context.Context, subject string, raw []byte, headers
 	err = attempt(ctx, streamOf(subject), func(ctx context.Context) (err error) {
 		attempts++
 		msg := newMessage(ctx, subject, raw)
+		if hasSeals(streamOf(subject)) {
+			msg.Header.Set(sealHeader, sealOf(subject, raw))
+		}
 		for _, h := range headers {
 			msg.Header.Set(h.name, h.value)
 		}

@@ -53,32 +53,16 @@ func (b Jobs) OpenQueue(ctx context.Context, sweepID string, lease time.Duration
 	return queue, nil
 }
 
-// ResetJobs resets the consumer if the server considers all stored jobs done although none is
-// delivered or pending. That happens after the stream, but not the server's consumer state, has
-// lost its tail.
-func (b Jobs) ResetJobs(ctx context.Context, sweepID string) (reset bool, err error) {
-	name := jobConsumer + sweepID
-	err = attempt(ctx, jobStream, func(ctx context.Context) error {
-		consumer, err := b.streams[jobStream].Consumer(ctx, name)
-		if err != nil {
-			return err
-		}
-		if info := consumer.CachedInfo(); info.NumAckPending > 0 || info.NumPending > 0 {
-			return nil
-		}
-		// The last job may have been acknowledged just now.
-		if reset, err = b.HasJobs(ctx, sweepID); !reset || err != nil {
-			return err
-		}
-		return b.streams[jobStream].DeleteConsumer(ctx, name)
+// ResetJobs removes the server's state of a sweep's queue. Whoever opens the queue again gets all
+// its jobs, those that others hold too, and the delivery counts start at 1 again.
+func (b Jobs) ResetJobs(ctx context.Context, sweepID string) error {
+	err := attempt(ctx, jobStream, func(ctx context.Context) error {
+		return b.streams[jobStream].DeleteConsumer(ctx, jobConsumer+sweepID)
 	})
-	if errors.Is(err, jetstream.ErrConsumerNotFound) {
-		return false, nil
+	if err != nil && !errors.Is(err, jetstream.ErrConsumerNotFound) {
+		return fmt.Errorf("reset jobs of sweep %s: %w", sweepID, err)
 	}
-	if err != nil {
-		return false, fmt.Errorf("reset jobs of sweep %s: %w", sweepID, err)
-	}
-	return reset, nil
+	return nil
 }
 
 // HasJobs reports whether a sweep has jobs, delivered or not.

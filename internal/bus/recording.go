@@ -112,7 +112,7 @@ func (b Recordings) FollowSpending(ctx context.Context, sweepID string, revision
 
 // Turn returns a recorded turn with its revision. The error is ErrNotFound if there is none.
 func (b Recordings) Turn(ctx context.Context, rolloutID string, index int32) (raw []byte, revision uint64, err error) {
-	msg, err := b.lastMessage(ctx, recordingStream, turnSubject(rolloutID, index))
+	msg, _, err := b.newestSealed(ctx, recordingStream, turnSubject(rolloutID, index))
 	if err != nil {
 		return nil, 0, fmt.Errorf("read turn: %w", err)
 	}
@@ -131,7 +131,7 @@ func (b Recordings) PutAnswer(ctx context.Context, rolloutID string, n int32, ra
 }
 
 func (b Recordings) put(ctx context.Context, stream, subject string, raw []byte) error {
-	existing, err := b.create(ctx, stream, subject, raw)
+	existing, err := b.create(ctx, stream, subject, raw, checkSealed)
 	if err == nil && existing != nil && !bytes.Equal(existing, raw) {
 		err = ErrExists
 	}
@@ -164,18 +164,15 @@ func (b Recordings) visit(ctx context.Context, stream, subject string, visit Vis
 	}
 	indices := make([]int32, 0, len(info.State.Subjects))
 	for name := range info.State.Subjects {
-		text := strings.TrimPrefix(name, subject+".")
-		index, err := strconv.ParseInt(text, 10, 32)
-		if err != nil {
-			return fmt.Errorf("read %s: %s: %q is no index", subject, name, text)
+		if index, err := strconv.ParseInt(strings.TrimPrefix(name, subject+"."), 10, 32); err == nil { // else it is foreign
+			indices = append(indices, int32(index))
 		}
-		indices = append(indices, int32(index))
 	}
 	slices.Sort(indices)
 	for _, index := range indices {
-		msg, err := b.lastMessage(ctx, stream, subject+"."+strconv.Itoa(int(index)))
+		msg, _, err := b.newestSealed(ctx, stream, subject+"."+strconv.Itoa(int(index)))
 		if errors.Is(err, ErrNotFound) {
-			continue // it has just expired
+			continue // it has just expired, or is foreign
 		}
 		if err != nil {
 			return fmt.Errorf("read %s: %w", subject, err)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/nats-io/nats.go/jetstream"
 	"google.golang.org/protobuf/proto"
 
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
@@ -19,7 +20,10 @@ func (b Results) PublishResult(ctx context.Context, result *busv1.Result) (creat
 	if err != nil {
 		return false, fmt.Errorf("publish result of %s: %w", id, err)
 	}
-	existing, err := b.create(ctx, resultStream, resultSubject(id, result.GetRound()), raw)
+	existing, err := b.create(ctx, resultStream, resultSubject(id, result.GetRound()), raw, func(msg *jetstream.RawStreamMsg) error {
+		_, err := decodeResult(msg.Subject, msg.Sequence, msg.Data)
+		return err
+	})
 	if err != nil {
 		return false, fmt.Errorf("publish result of %s: %w", id, err)
 	}
@@ -38,13 +42,17 @@ func (b Results) Result(ctx context.Context, rolloutID string) (*busv1.Result, e
 }
 
 // RoundResult returns the result of a rollout in a round. The error is ErrNotFound if there is
-// none.
+// none, or a foreign message in its place.
 func (b Results) RoundResult(ctx context.Context, rolloutID string, round int32) (*busv1.Result, error) {
 	msg, err := b.lastMessage(ctx, resultStream, resultSubject(rolloutID, round))
 	if err != nil {
 		return nil, fmt.Errorf("read result: %w", err)
 	}
-	return decode[busv1.Result](msg.Subject, msg.Data)
+	result, err := decodeResult(msg.Subject, msg.Sequence, msg.Data)
+	if err != nil {
+		return nil, fmt.Errorf("read result: %w: %w", ErrNotFound, err)
+	}
+	return result, nil
 }
 
 // PutSweep stores the plan of a sweep. The error is ErrExists if a different plan has its id. It is
@@ -54,7 +62,7 @@ func (b Sweeps) PutSweep(ctx context.Context, sweep *busv1.Sweep) error {
 	if err != nil {
 		return fmt.Errorf("store sweep %s: %w", sweep.GetId(), err)
 	}
-	existing, err := b.create(ctx, sweepStream, sweepPlanSubject(sweep.GetId()), raw)
+	existing, err := b.create(ctx, sweepStream, sweepPlanSubject(sweep.GetId()), raw, checkSealed)
 	if err == nil && existing != nil && !bytes.Equal(existing, raw) {
 		err = ErrExists
 	}
@@ -66,9 +74,6 @@ func (b Sweeps) PutSweep(ctx context.Context, sweep *busv1.Sweep) error {
 
 // Sweep returns the plan of a sweep. The error is ErrNotFound if there is none.
 func (b Sweeps) Sweep(ctx context.Context, sweepID string) (*busv1.Sweep, error) {
-	msg, err := b.lastMessage(ctx, sweepStream, sweepPlanSubject(sweepID))
-	if err != nil {
-		return nil, fmt.Errorf("read sweep: %w", err)
-	}
-	return decode[busv1.Sweep](msg.Subject, msg.Data)
+	sweep, _, err := b.Plan(ctx, sweepID)
+	return sweep, err
 }

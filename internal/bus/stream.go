@@ -50,6 +50,7 @@ func snapshotSubject(shard int, sessionID string) string {
 }
 
 func sweepJobSubject(sweepID string) string     { return "jobs." + sweepID + ".>" }
+func sweepSubjects(sweepID string) string       { return "sweep." + sweepID + ".>" }
 func sweepPlanSubject(sweepID string) string    { return "sweep." + sweepID + ".plan" }
 func setupSubject(digest string) string         { return "setup." + digest }
 func toolsSubject(digest string) string         { return "tools." + digest }
@@ -166,8 +167,9 @@ func streamOf(subject string) string {
 
 // create publishes to a subject that must have no message yet, and returns nil. If it has one,
 // create returns that; after a lost acknowledgement that may be this call's own. A message that
-// cannot be read is lost: it is removed and the new one takes its place.
-func (b *store) create(ctx context.Context, stream, subject string, raw []byte) (existing []byte, err error) {
+// cannot be read is lost, and one that check rejects is foreign: it is removed and the new one
+// takes its place. check may be nil.
+func (b *store) create(ctx context.Context, stream, subject string, raw []byte, check func(*jetstream.RawStreamMsg) error) (existing []byte, err error) {
 	for {
 		_, _, err := b.publish(ctx, subject, raw, expectLast(0))
 		if !isWrongSequence(err) {
@@ -177,15 +179,20 @@ func (b *store) create(ctx context.Context, stream, subject string, raw []byte) 
 		if err != nil {
 			return nil, err
 		}
-		if stored != nil {
+		if stored != nil && (check == nil || check(stored) == nil) {
 			return stored.Data, nil
+		}
+		if stored != nil {
+			if err := b.remove(ctx, stream, stored.Sequence); err != nil {
+				return nil, err
+			}
 		}
 	}
 }
 
 // replace publishes to a subject whose newest message has a sequence, 0 if there is none that can
-// be read. It removes those before. ErrExists if another message is the newest; after a lost
-// acknowledgement that may be this one.
+// be read. It removes those before, and foreign ones behind it. ErrExists if another message is the
+// newest; after a lost acknowledgement that may be this one.
 func (b *store) replace(ctx context.Context, stream, subject string, raw []byte, expected uint64, headers ...header) error {
 	for {
 		_, _, err := b.publish(ctx, subject, raw, append(slices.Clip(headers), expectLast(expected))...)
@@ -195,10 +202,17 @@ func (b *store) replace(ctx context.Context, stream, subject string, raw []byte,
 		if !isWrongSequence(err) {
 			return err
 		}
-		if stored, err := b.conflicting(ctx, stream, subject); stored != nil || err != nil {
+		stored, err := b.conflicting(ctx, stream, subject)
+		switch {
+		case err != nil || stored != nil && checkSealed(stored) == nil:
 			return errors.Join(ErrExists, err)
+		case stored == nil:
+			expected = 0
+		default:
+			if err := b.remove(ctx, stream, stored.Sequence); err != nil {
+				return err
+			}
 		}
-		expected = 0
 	}
 }
 
@@ -222,6 +236,15 @@ func (b *store) conflicting(ctx context.Context, stream, subject string) (*jetst
 		case <-timer.C:
 		}
 	}
+}
+
+// remove removes a message.
+func (b *store) remove(ctx context.Context, stream string, sequence uint64) error {
+	err := attempt(ctx, stream, func(ctx context.Context) error { return b.streams[stream].DeleteMsg(ctx, sequence) })
+	if errors.Is(err, jetstream.ErrMsgDeleteUnsuccessful) { // somebody else has
+		return nil
+	}
+	return err
 }
 
 // purge removes all messages of a subject.

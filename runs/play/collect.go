@@ -138,12 +138,13 @@ func (c *collector) write(result *busv1.Result) (results.Rollout, report.Row, er
 	if err != nil {
 		return results.Rollout{}, report.Row{}, err
 	}
-	scenario := c.scenarios[result.GetRollout().GetScenario()]
-	if scenario == nil {
-		return results.Rollout{}, report.Row{}, fmt.Errorf("result of %s: scenario %q is not in this run", id, result.GetRollout().GetScenario())
+	planned := c.plannedRollout(id)
+	if planned == nil {
+		return results.Rollout{}, report.Row{}, fmt.Errorf("result of %s: the run has no such rollout", id)
 	}
-	if namesNoLog(result) { // anybody may have written the score
-		result = &busv1.Result{Rollout: result.GetRollout(), Round: result.GetRound(), End: &busv1.End{Reason: busv1.EndReason_END_REASON_INFRASTRUCTURE, Detail: damage}}
+	scenario := c.scenarios[planned.GetScenario()]
+	if namesNoLog(result) || !isOf(result, planned) { // anybody may have written the score
+		result = &busv1.Result{Rollout: planned, Round: result.GetRound(), End: &busv1.End{Reason: busv1.EndReason_END_REASON_INFRASTRUCTURE, Detail: damage}}
 	}
 	if damage != "" { // existing files stay
 		return results.Rollout{Rollout: resultfile.Rollout{Scenario: scenario, Result: result, Directory: c.name(result)}, Damage: damage}, report.Row{Name: c.name(result), Result: result}, nil
@@ -180,6 +181,9 @@ func (c *collector) trajectory(result *busv1.Result) (trajectory *orchestratorv1
 	if namesNoLog(result) {
 		return nil, fmt.Sprintf("rollout %s: its result does not name the log that was scored", id), nil
 	}
+	if !isOf(result, c.plannedRollout(id)) {
+		return nil, fmt.Sprintf("rollout %s: its result is that of another rollout, of scenario %s", id, result.GetRollout().GetScenario()), nil
+	}
 	trajectory, err = c.planned.Trajectory(c.ctx, id)
 	switch code := status.Code(err); {
 	case code == codes.DataLoss, code == codes.NotFound:
@@ -193,6 +197,29 @@ func (c *collector) trajectory(result *busv1.Result) (trajectory *orchestratorv1
 		return nil, cmp.Or(result.GetEnd().GetDetail(), "its log is empty"), nil
 	}
 	return trajectory, "", nil
+}
+
+// plannedRollout returns the rollout with an id as far as the run's files name it, nil if it is not
+// in the plan: scenarios × agents × users × trials, in this nesting order.
+func (c *collector) plannedRollout(id string) *busv1.Rollout {
+	n, spec := number(id), c.spec
+	if n < 0 || n >= len(spec.Scenarios)*len(spec.Agents)*len(spec.Users)*spec.Trials {
+		return nil
+	}
+	rollout := &busv1.Rollout{Id: id, Trial: int32(n % spec.Trials)}
+	n /= spec.Trials
+	rollout.User = spec.Users[n%len(spec.Users)]
+	n /= len(spec.Users)
+	rollout.Agent = spec.Agents[n%len(spec.Agents)]
+	rollout.Scenario = spec.Scenarios[n/len(spec.Agents)].GetSetup().GetName()
+	return rollout
+}
+
+// isOf reports whether a result is that of a rollout, as far as the run's files name it.
+func isOf(result *busv1.Result, planned *busv1.Rollout) bool {
+	got := result.GetRollout()
+	return got.GetScenario() == planned.GetScenario() && got.GetTrial() == planned.GetTrial() &&
+		got.GetAgent().GetName() == planned.GetAgent().GetName() && got.GetUser().GetName() == planned.GetUser().GetName()
 }
 
 // namesNoLog reports whether a result has a score, but not the digest of a log to check it with.

@@ -44,9 +44,10 @@ func Run(ctx context.Context, cfg Config, node rpc.Network, stores bus.Orchestra
 		Logger:   node.Logger(rpc.Orchestrator),
 	})
 	service := &server{
-		bus:   stores,
-		tools: toolhostv1.NewToolHostServiceClient(node.Conn(rpc.ToolHost)),
-		done:  ctx.Done(),
+		bus:    stores,
+		tools:  toolhostv1.NewToolHostServiceClient(node.Conn(rpc.ToolHost)),
+		done:   ctx.Done(),
+		logger: node.Logger(rpc.Orchestrator),
 
 		progressInterval: progressInterval,
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	"github.com/toolsandbox/toolsandbox/services/orchestrator/internal/plan"
 	"github.com/toolsandbox/toolsandbox/services/orchestrator/internal/rollout"
 )
 
@@ -26,8 +27,8 @@ func (s *server) queueUnscored(ctx context.Context, sweepID string, rollouts []*
 	}
 	rounds := bus.Rounds(control.GetRounds())
 	finished := make(map[string]bool)
-	err = s.bus.ResultIDs(ctx, sweepID, func(id string, round int32) {
-		if round == rounds.OfID(id) {
+	err = s.bus.VisitResults(ctx, sweepID, func(result *busv1.Result) { // not foreign ones
+		if id := result.GetRollout().GetId(); result.GetRound() == rounds.OfID(id) {
 			finished[id] = true
 		}
 	})
@@ -81,11 +82,11 @@ func (s *server) beginRound(
 	return s.bus.BeginRound(ctx, sweepID, rounds, round, unfinished)
 }
 
-// finished counts the rollouts with a result in their round.
-func (s *server) finished(ctx context.Context, sweepID string, rounds bus.Rounds) (n int64, err error) {
+// finished counts the rollouts of a sweep with a result in their round.
+func (s *server) finished(ctx context.Context, sweep *busv1.Sweep, rounds bus.Rounds) (n int64, err error) {
 	done := make(map[string]bool)
-	err = s.bus.ResultIDs(ctx, sweepID, func(id string, round int32) {
-		if round == rounds.OfID(id) {
+	err = s.bus.ResultIDs(ctx, sweep.GetId(), func(id string, round int32) {
+		if round == rounds.OfID(id) && plan.Has(sweep, id) {
 			done[id] = true
 		}
 	})

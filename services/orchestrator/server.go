@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -34,9 +35,10 @@ var errUnknownTool = errors.New("unknown tool")
 // server implements OrchestratorService.
 type server struct {
 	orchestratorv1.UnimplementedOrchestratorServiceServer
-	bus   bus.Orchestrator
-	tools toolhostv1.ToolHostServiceClient
-	done  <-chan struct{} // closed when the process stops
+	bus    bus.Orchestrator
+	tools  toolhostv1.ToolHostServiceClient
+	done   <-chan struct{} // closed when the process stops
+	logger *slog.Logger
 	// progressInterval is how long a watch waits for a result before it sends progress, and the
 	// interval of further progress.
 	progressInterval time.Duration
@@ -51,6 +53,7 @@ func statusOf(err error) error {
 		{Err: errUnknownTool, Code: codes.InvalidArgument},
 		{Err: rollout.ErrLog, Code: codes.DataLoss},
 		{Err: bus.ErrDamaged, Code: codes.DataLoss},
+		{Err: bus.ErrForeign, Code: codes.DataLoss},
 	}.Status(err)
 }
 
@@ -94,6 +97,13 @@ func (s *server) createSweep(ctx context.Context, req *orchestratorv1.CreateSwee
 			SetupDigest:      digest,
 			EvaluationDigest: scenario.GetEvaluationDigest(),
 		})
+	}
+	foreign, err := s.bus.RemoveForeign(ctx, id)
+	for _, document := range foreign {
+		s.logger.Warn("foreign document removed", "sweep", id, "document", document)
+	}
+	if err != nil {
+		return 0, 0, err
 	}
 	if err := s.bus.PutSweep(ctx, sweep); err != nil {
 		return 0, 0, err

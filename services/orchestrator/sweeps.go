@@ -2,6 +2,7 @@ package orchestrator
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -59,6 +60,9 @@ func (s *server) ListSweeps(ctx context.Context, req *orchestratorv1.ListSweepsR
 	response := &orchestratorv1.ListSweepsResponse{}
 	for _, id := range ids[from:min(from+size, len(ids))] {
 		info, err := s.sweepInfo(ctx, id)
+		if errors.Is(err, bus.ErrNotFound) { // its plan is foreign or has just expired
+			continue
+		}
 		if err != nil {
 			return nil, statusOf(err)
 		}
@@ -85,7 +89,7 @@ func (s *server) sweepInfo(ctx context.Context, id string) (*orchestratorv1.Swee
 		Agents: names(sweep.GetAgents()), Users: names(sweep.GetUsers()),
 	}
 	info.Cancelled, info.Exhausted = bus.Cancelled(control, rounds.Last()), control.GetExhausted()
-	info.Progress.Done, err = s.finished(ctx, id, rounds)
+	info.Progress.Done, err = s.finished(ctx, sweep, rounds)
 	return info, err
 }
 

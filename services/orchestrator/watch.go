@@ -3,6 +3,7 @@ package orchestrator
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -34,7 +35,7 @@ func (s *server) WatchSweep(req *orchestratorv1.WatchSweepRequest, stream orches
 	errCh := make(chan error, 2)
 	group.Go(func() {
 		errCh <- s.bus.FollowResults(ctx, sweep.GetId(), func(_ context.Context, result *busv1.Result) error {
-			if result.GetRound() != rounds.OfID(result.GetRollout().GetId()) {
+			if !isCurrent(sweep, rounds, result) {
 				return nil
 			}
 			select {
@@ -45,18 +46,28 @@ func (s *server) WatchSweep(req *orchestratorv1.WatchSweepRequest, stream orches
 		})
 	})
 	group.Go(func() {
-		errCh <- s.bus.WatchControl(ctx, sweep.GetId(), func(_ string, control *busv1.SweepControl) {
+		err := s.bus.WatchControl(ctx, sweep.GetId(), func(_ string, control *busv1.SweepControl) {
 			select {
 			case controls <- control:
 			case <-ctx.Done():
 			}
 		})
+		if errors.Is(err, bus.ErrForeign) {
+			err = fmt.Errorf("%w: somebody else writes to this NATS server: stop that, then toolsandbox run --resume removes it and continues", err)
+		}
+		errCh <- err
 	})
 	w := &watch{
-		server: s, stream: stream, sweepID: sweep.GetId(), rounds: rounds,
+		server: s, stream: stream, sweep: sweep, rounds: rounds,
 		progress: &orchestratorv1.SweepProgress{Total: int64(plan.Size(sweep))}, sent: make(map[string]bool), end: &orchestratorv1.SweepEnd{},
 	}
 	return statusOf(w.relay(ctx, watchEvents{results, controls, errCh}))
+}
+
+// isCurrent reports whether a result is that of the last round of a rollout of the sweep.
+func isCurrent(sweep *busv1.Sweep, rounds bus.Rounds, result *busv1.Result) bool {
+	id := result.GetRollout().GetId()
+	return result.GetRound() == rounds.OfID(id) && plan.Has(sweep, id)
 }
 
 // settlePoll is the interval of polling for running rollouts of a sweep that has reached its spend
@@ -74,7 +85,7 @@ type watchEvents struct {
 type watch struct {
 	server   *server
 	stream   orchestratorv1.OrchestratorService_WatchSweepServer
-	sweepID  string
+	sweep    *busv1.Sweep
 	rounds   bus.Rounds // at the beginning of the watch: results of these rounds count
 	progress *orchestratorv1.SweepProgress
 	sent     map[string]bool // rollouts with a sent result; a lost result is computed and arrives again
@@ -118,7 +129,7 @@ func (w *watch) relay(ctx context.Context, events watchEvents) error {
 				settling = time.Tick(settlePoll)
 			}
 		case <-settling:
-			queued, err := w.server.bus.Queued(ctx, w.sweepID)
+			queued, err := w.server.bus.Queued(ctx, w.sweep.GetId())
 			if err != nil {
 				return err
 			}
@@ -149,7 +160,7 @@ func (w *watch) missing() bool { return int64(len(w.sent)) < w.progress.GetTotal
 func (w *watch) complete() bool { return int64(len(w.sent)) >= w.progress.GetDone() }
 
 func (w *watch) count(ctx context.Context) (err error) {
-	w.progress.Done, err = w.server.finished(ctx, w.sweepID, w.rounds)
+	w.progress.Done, err = w.server.finished(ctx, w.sweep, w.rounds)
 	return err
 }
 
@@ -177,8 +188,8 @@ func (w *watch) sendBacklog(ctx context.Context) error {
 	}
 	if !w.complete() {
 		var stored []*busv1.Result
-		err := w.server.bus.VisitResults(ctx, w.sweepID, func(result *busv1.Result) {
-			if result.GetRound() == w.rounds.OfID(result.GetRollout().GetId()) {
+		err := w.server.bus.VisitResults(ctx, w.sweep.GetId(), func(result *busv1.Result) {
+			if isCurrent(w.sweep, w.rounds, result) {
 				stored = append(stored, result)
 			}
 		})
@@ -194,7 +205,7 @@ func (w *watch) sendBacklog(ctx context.Context) error {
 
 // measure updates all counts of the progress.
 func (w *watch) measure(ctx context.Context) error {
-	if err := w.server.backlog(ctx, w.sweepID, w.progress); err != nil {
+	if err := w.server.backlog(ctx, w.sweep.GetId(), w.progress); err != nil {
 		return err
 	}
 	return w.count(ctx)
@@ -204,16 +215,16 @@ func (w *watch) measure(ctx context.Context) error {
 func (s *server) backlog(ctx context.Context, sweepID string, progress *orchestratorv1.SweepProgress) error {
 	ctx, cancel := context.WithTimeout(ctx, backlogTimeout)
 	defer cancel()
-	delivered, queued, err := s.bus.Backlog(ctx, sweepID)
+	backlog, err := s.bus.Backlog(ctx, sweepID)
 	if err != nil {
 		return err
 	}
-	load, err := s.bus.Load(ctx, sweepID)
+	load, err := s.bus.Load(ctx, sweepID, bus.LoadWait)
 	if err != nil {
 		return err
 	}
-	progress.Running, progress.Queued, progress.Scoring = int64(load.GetRunning()), int64(queued)+int64(load.GetAhead()), int64(load.GetScoring())
-	progress.Retrying = max(int64(delivered)-int64(load.GetRunning()+load.GetAhead()+load.GetScoring()), 0)
+	progress.Running, progress.Queued, progress.Scoring = int64(load.GetRunning()), int64(backlog.Queued)+int64(load.GetAhead()), int64(load.GetScoring())
+	progress.Retrying = int64(backlog.Abandoned(load))
 	progress.Asked, progress.Limited, progress.Counted = int64(load.GetAsked()), int64(load.GetLimited()), true
 	return nil
 }

@@ -92,9 +92,13 @@ func TestWatchOutlivesLostResults(t *testing.T) {
 	for _, id := range []string{"s.0", "s.1", "s.2"} {
 		i.finish(t, id, busv1.EndReason_END_REASON_FINISHED)
 	}
+	sweep, err := i.Bus().Sweep(t.Context(), "s")
+	if err != nil {
+		t.Fatal(err)
+	}
 	to := &sink{}
 	w := &watch{
-		server: &server{bus: i.Bus().Orchestrator(), progressInterval: 50 * time.Millisecond}, stream: to, sweepID: "s", rounds: bus.Rounds{},
+		server: &server{bus: i.Bus().Orchestrator(), progressInterval: 50 * time.Millisecond}, stream: to, sweep: sweep, rounds: bus.Rounds{},
 		progress: &orchestratorv1.SweepProgress{Total: 3}, sent: make(map[string]bool), end: &orchestratorv1.SweepEnd{},
 	}
 	if err := w.relay(within(t), watchEvents{results: followed}); err != nil {

@@ -29,7 +29,13 @@ func Start(tb testing.TB) *bus.Bus {
 // with the test.
 func Connect(tb testing.TB, dir string) *nats.Conn {
 	tb.Helper()
-	srv := start(tb, &server.Options{JetStream: true, StoreDir: dir, DontListen: true, NoSigs: true, NoLog: true})
+	return ConnectPayload(tb, dir, server.MAX_PAYLOAD_SIZE)
+}
+
+// ConnectPayload is Connect with the size of the largest message.
+func ConnectPayload(tb testing.TB, dir string, maxPayload int32) *nats.Conn {
+	tb.Helper()
+	srv := start(tb, &server.Options{JetStream: true, StoreDir: dir, DontListen: true, NoSigs: true, NoLog: true, MaxPayload: maxPayload})
 	return connect(tb, "", nats.InProcessServer(srv))
 }
 

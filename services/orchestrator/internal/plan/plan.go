@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"hash/fnv"
 	"strconv"
+	"strings"
 
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 )
@@ -48,6 +49,12 @@ func Size(sweep *busv1.Sweep) int {
 
 // ID returns the id of the n-th rollout of a sweep, n from 0.
 func ID(sweepID string, n int) string { return sweepID + "." + strconv.Itoa(n) }
+
+// Has reports whether a rollout is in the plan of a sweep.
+func Has(sweep *busv1.Sweep, rolloutID string) bool {
+	n, err := strconv.Atoi(strings.TrimPrefix(rolloutID, sweep.GetId()+"."))
+	return err == nil && n >= 0 && n < Size(sweep) && rolloutID == ID(sweep.GetId(), n)
+}
 
 // seed returns the seed of a rollout. It depends on the sweep's seed, the scenario and the trial,
 // but not on the sweep's id and the players, so that all players get the same random numbers in

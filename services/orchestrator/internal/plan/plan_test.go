@@ -118,3 +118,18 @@ func TestSeeds(t *testing.T) {
 		}
 	}
 }
+
+// TestHas looks for ids of a plan and for ones that are none.
+func TestHas(t *testing.T) {
+	s := sweep()
+	for n := range plan.Size(s) {
+		if id := plan.ID(s.GetId(), n); !plan.Has(s, id) {
+			t.Errorf("Has(%s): got false, want true", id)
+		}
+	}
+	for _, id := range []string{plan.ID(s.GetId(), plan.Size(s)), plan.ID(s.GetId(), -1), plan.ID("another", 0), s.GetId() + ".00", s.GetId() + ".x", s.GetId(), ""} {
+		if plan.Has(s, id) {
+			t.Errorf("Has(%s): got true, want false", id)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
@@ -19,19 +20,33 @@ func (w *Worker) followQueues(ctx context.Context, begin func(sweepID string)) e
 	})
 }
 
+// patientLoadWait is how long a busy orchestrator may take to say what it holds.
+const patientLoadWait = 2 * time.Second
+
+// fetcher moves the jobs of a sweep from its queue to the scheduler.
+type fetcher struct {
+	*Worker
+	sweepID string
+	queue   *bus.Queue // nil until it is open
+	// deliveries is the number of deliveries at the last look at an idle queue. abandoned is the time
+	// since when it has not changed although jobs were abandoned, zero if there were none.
+	deliveries uint64
+	abandoned  time.Time
+}
+
 // fetch moves the jobs of a sweep from its queue to the scheduler until the sweep has none. It
 // waits for NATS to reconnect after connection errors.
 func (w *Worker) fetch(ctx context.Context, sweepID string) {
-	var queue *bus.Queue
+	f := &fetcher{Worker: w, sweepID: sweepID}
 	for {
 		n, announcements, ok := w.scheduler.capacity(ctx, sweepID)
 		if !ok {
 			return
 		}
-		more, err := w.fetchSome(ctx, sweepID, &queue, n)
+		more, err := f.fetchSome(ctx, n)
 		if err != nil && ctx.Err() == nil {
 			w.peers.Logger.Warn("cannot fetch jobs, retrying", "sweep", sweepID, "error", err)
-			queue = nil // the server may have removed its consumer
+			f.queue = nil // the server may have removed its consumer
 			rpc.Sleep(ctx, time.Second)
 		}
 		if !more && err == nil && w.scheduler.detach(sweepID, announcements) {
@@ -40,29 +55,69 @@ func (w *Worker) fetch(ctx context.Context, sweepID string) {
 	}
 }
 
-// fetchSome fetches up to n jobs of a sweep and opens the queue if it is nil. more is false if the
-// sweep has no job, here or elsewhere.
-func (w *Worker) fetchSome(ctx context.Context, sweepID string, queue **bus.Queue, n int) (more bool, err error) {
-	if *queue == nil {
-		if *queue, err = w.peers.Bus.OpenQueue(ctx, sweepID, w.cfg.Lease); err != nil {
+// fetchSome fetches up to n jobs. more is false if the sweep has no job, here or elsewhere.
+func (f *fetcher) fetchSome(ctx context.Context, n int) (more bool, err error) {
+	if f.queue == nil {
+		if f.queue, err = f.peers.Bus.OpenQueue(ctx, f.sweepID, f.cfg.Lease); err != nil {
 			return true, err
 		}
 	}
-	deliveries, err := (*queue).Fetch(ctx, n, w.fetchWait)
+	deliveries, err := f.queue.Fetch(ctx, n, f.fetchWait)
 	for _, delivery := range deliveries {
-		w.hold(delivery)
+		f.hold(delivery)
 	}
-	w.scheduler.offer(deliveries)
+	f.scheduler.offer(deliveries)
 	if err != nil || len(deliveries) > 0 {
 		return true, err
 	}
-	if more, err = w.peers.Bus.HasJobs(ctx, sweepID); !more || err != nil {
+	if more, err = f.peers.Bus.HasJobs(ctx, f.sweepID); !more || err != nil {
 		return more, err
 	}
-	reset, err := w.peers.Bus.ResetJobs(ctx, sweepID)
-	if reset {
-		w.peers.Logger.Warn("jobs that were taken for done are handed out again", "sweep", sweepID)
-		*queue = nil
+	fault, err := f.fault(ctx)
+	if fault == "" || err != nil {
+		return true, err
 	}
-	return true, err
+	f.peers.Logger.Warn("the queue hands out its jobs again", "sweep", f.sweepID, "reason", fault)
+	f.queue, f.abandoned = nil, time.Time{}
+	return true, f.peers.Bus.ResetJobs(ctx, f.sweepID)
+}
+
+// fault returns why the server will not deliver the jobs of an idle queue in time, "" if it will.
+// An orchestrator that gets a job twice, or late, does no harm: the log has one owner.
+func (f *fetcher) fault(ctx context.Context) (string, error) {
+	backlog, abandoned, err := f.look(ctx, bus.LoadWait)
+	switch {
+	case err != nil:
+		return "", err
+	case backlog.Delivered+backlog.Queued == 0:
+		// The stream, but not the server's state of the queue, has lost its tail, unless the last job was
+		// acknowledged just now.
+		if more, err := f.peers.Bus.HasJobs(ctx, f.sweepID); !more || err != nil {
+			return "", err
+		}
+		return "jobs that are stored were taken for done", nil
+	case abandoned == 0:
+		f.abandoned = time.Time{}
+	case f.abandoned.IsZero() || backlog.Deliveries != f.deliveries:
+		f.abandoned = time.Now()
+	case time.Since(f.abandoned) > f.cfg.Lease*3/2: // a monotonic time; the server compares times of its clock
+		if _, abandoned, err = f.look(ctx, patientLoadWait); abandoned == 0 || err != nil {
+			return "", err
+		}
+		return fmt.Sprintf("%d jobs that nobody holds were not delivered for %s, longer than their lease of %s: the NATS server's clock has gone back",
+			abandoned, time.Since(f.abandoned).Round(time.Second), f.cfg.Lease), nil
+	}
+	f.deliveries = backlog.Deliveries
+	return "", nil
+}
+
+// look returns the state of the queue, and the number of delivered jobs that no orchestrator holds
+// which answers within wait. It asks them first, so that jobs that end meanwhile count as held.
+func (f *fetcher) look(ctx context.Context, wait time.Duration) (backlog bus.Backlog, abandoned int, err error) {
+	load, err := f.peers.Bus.Load(ctx, f.sweepID, wait)
+	if err != nil {
+		return bus.Backlog{}, 0, err
+	}
+	backlog, err = f.peers.Bus.Backlog(ctx, f.sweepID)
+	return backlog, backlog.Abandoned(load), err
 }

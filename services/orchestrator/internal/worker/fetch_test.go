@@ -2,6 +2,7 @@ package worker
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -166,6 +167,36 @@ func TestUnannouncedJobs(t *testing.T) {
 	publish("a.2")
 	s.ended(t, "c.0", "a.2")
 	for _, id := range []string{"a.0", "a.1", "a.2", "b.0", "c.0"} {
+		s.score(t, id)
+	}
+	s.empty(t)
+}
+
+// TestClockWentBack holds two deliveries back for an hour, as a NATS server does whose clock has
+// gone back by that time after their worker died. A worker plays them after their lease, and the
+// third job, which it was playing meanwhile, to one end.
+func TestClockWentBack(t *testing.T) {
+	s, d := newStage(t), &doors{}
+	s.gateway.respond, s.gateway.raced = d.respond, true
+	s.enqueue(t, 0, ids("a", 3)...)
+	const lease = time.Second
+	for range 2 {
+		if err := s.fetch(t, "a.0", lease).Nak(time.Hour); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w := s.worker(t, func(cfg *Config) { cfg.Lease = lease }, nil)
+	w.fetchWait = 20 * time.Millisecond
+	run(t.Context(), t, w)
+	until(t, "all have begun", func() bool {
+		begun := d.inside("a")
+		return slices.Contains(begun, "a.0") && slices.Contains(begun, "a.1") && slices.Contains(begun, "a.2")
+	})
+	d.openAll()
+	for id, state := range s.ended(t, ids("a", 3)...) {
+		if got := state.End().GetReason(); got != busv1.EndReason_END_REASON_FINISHED {
+			t.Errorf("end of %s: got %v, want it finished", id, got)
+		}
 		s.score(t, id)
 	}
 	s.empty(t)

@@ -180,7 +180,7 @@ func (w *Worker) handle(ctx context.Context, delivery *bus.Delivery) {
 		w.parkJob(ctx, delivery)
 	default:
 		w.drop(delivery)
-		delay := backoff(delivery.Attempt)
+		delay := w.backoff(delivery.Attempt)
 		w.peers.Logger.Warn("rollout interrupted, retrying", "rollout", id, "attempt", delivery.Attempt, "delay", delay, "error", err)
 		if err := delivery.Nak(delay); err != nil {
 			w.peers.Logger.Warn("job comes again after its lease", "rollout", id, "error", err)
@@ -188,9 +188,10 @@ func (w *Worker) handle(ctx context.Context, delivery *bus.Delivery) {
 	}
 }
 
-// backoff returns the exponential backoff of an attempt, at most half a minute.
-func backoff(attempt int) time.Duration {
-	return min(time.Second<<min(max(attempt-1, 0), 5), 30*time.Second)
+// backoff returns the exponential backoff of an attempt, at most the lease: a job that comes later
+// than that counts as abandoned.
+func (w *Worker) backoff(attempt int) time.Duration {
+	return min(time.Second<<min(max(attempt-1, 0), 5), w.cfg.Lease)
 }
 
 // followResults acknowledges jobs whose result is stored.
