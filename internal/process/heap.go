@@ -3,6 +3,7 @@ package process
 import (
 	"context"
 	"fmt"
+	"math"
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
@@ -42,6 +43,11 @@ const (
 	// minAddressSpace is the smallest limit of the address space, in bytes. The Go runtime reserves
 	// far more than it uses, and ends the process without a message of ours if it cannot.
 	minAddressSpace = 3 << 30
+	// reservedSpace is the part of a limited address space that is not for the heap: program, stacks
+	// and what the Go runtime reserves.
+	reservedSpace = 2 << 30
+	// minMemory is the smallest memory of a cgroup, in bytes. One rollout in one process takes 80 MiB.
+	minMemory = 96 << 20
 )
 
 // heapMetrics are the runtime's metrics for the live heap at the last collection, the scannable
@@ -52,15 +58,26 @@ var heapMetrics = [...]string{
 	"/gc/cycles/total:gc-cycles",
 }
 
-// LimitHeap bounds the memory of this process. It sets the soft memory limit to nine tenths of the
-// memory of the cgroup, or of the machine without one, unless GOMEMLIMIT is set. Unless GOGC is
+// LimitHeap bounds the memory of this process. It fails if the cgroup or the address space is too
+// small. It sets the soft memory limit to nine tenths of the memory of the cgroup, or of the
+// machine without one, and of a limited address space, unless GOMEMLIMIT is set. Unless GOGC is
 // set, it adapts GOGC to the live heap and collects garbage while the process is idle. The caller
 // calls stop, which waits until that has ended.
 func LimitHeap(env func(string) (string, bool)) (stop func(), err error) {
-	if err := checkAddressSpace(); err != nil {
+	addressSpace, err := addressSpaceLimit()
+	if err != nil {
 		return nil, err
 	}
-	if _, err := memlimit.Set(memlimit.WithProvider(memlimit.ApplyFallback(memlimit.FromCgroup, memlimit.FromSystem))); err != nil {
+	if memory, err := memlimit.FromCgroup(); err == nil {
+		if err := checkMemory(memory); err != nil {
+			return nil, err
+		}
+	}
+	available := func() (uint64, error) {
+		memory, err := memlimit.ApplyFallback(memlimit.FromCgroup, memlimit.FromSystem)()
+		return min(memory, addressSpace-reservedSpace), err
+	}
+	if _, err := memlimit.Set(memlimit.WithProvider(available)); err != nil {
 		return nil, UsageErrorf("soft memory limit: %w: expected a part of the memory in AUTOMEMLIMIT, as 0.9, or a size in GOMEMLIMIT", err)
 	}
 	if _, set := env("GOGC"); set {
@@ -132,12 +149,25 @@ func growth(live, scan, stacks uint64) int {
 	return int(min(max(100*headroom/max(live, 1), minGrowth), maxGrowth))
 }
 
-// checkAddressSpace returns an error if the limit of the address space is too low.
-func checkAddressSpace() error {
+// addressSpaceLimit returns the limit of the address space in bytes, and an error if it is too low.
+// Beyond it the Go runtime ends the process with a trace, which nothing can replace by a line.
+func addressSpaceLimit() (uint64, error) {
 	var limit syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_AS, &limit); err != nil || limit.Cur >= minAddressSpace {
-		return nil
+	if err := syscall.Getrlimit(syscall.RLIMIT_AS, &limit); err != nil {
+		return math.MaxUint64, nil //nolint:nilerr // without an answer there is no limit to obey
 	}
-	return fmt.Errorf("the address space is limited to %d MiB: raise it with ulimit -v unlimited, at least %d MiB are needed; GOMEMLIMIT limits the memory instead",
-		limit.Cur>>20, minAddressSpace>>20)
+	if limit.Cur < minAddressSpace {
+		return 0, fmt.Errorf("the address space is limited to %d MiB: raise it with ulimit -v unlimited, at least %d MiB are needed; GOMEMLIMIT limits the memory instead",
+			limit.Cur>>20, minAddressSpace>>20)
+	}
+	return limit.Cur, nil
+}
+
+// checkMemory returns an error if the memory of the cgroup is too small to play a rollout: the
+// kernel would kill the process without a word.
+func checkMemory(memory uint64) error {
+	if memory < minMemory {
+		return fmt.Errorf("the cgroup limits the memory to %d MiB: raise its memory.max, or the container's limit, to at least %d MiB", memory>>20, minMemory>>20)
+	}
+	return nil
 }

@@ -2,10 +2,14 @@ package process
 
 import (
 	"errors"
+	"fmt"
 	"math"
+	"os"
+	"os/exec"
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
+	"strings"
 	"testing"
 	"time"
 )
@@ -55,6 +59,37 @@ func TestLimitHeap(t *testing.T) {
 	t.Setenv("AUTOMEMLIMIT", "2")
 	if _, err := LimitHeap(func(string) (string, bool) { return "50", true }); !errors.Is(err, ErrUsage) {
 		t.Errorf("AUTOMEMLIMIT=2: got %v, want a usage error", err)
+	}
+}
+
+func TestCheckMemory(t *testing.T) {
+	if err := checkMemory(minMemory); err != nil {
+		t.Errorf("checkMemory(%d): got %v, want nil", uint64(minMemory), err)
+	}
+	const want = "the cgroup limits the memory to 64 MiB: raise its memory.max, or the container's limit, to at least 96 MiB"
+	if err := checkMemory(64 << 20); err == nil || err.Error() != want {
+		t.Errorf("checkMemory of 64 MiB: got %v, want %s", err, want)
+	}
+}
+
+// TestAddressSpace runs this test again with a limited address space: the soft memory limit is nine
+// tenths of what the runtime leaves of it, and less than minAddressSpace is an error.
+func TestAddressSpace(t *testing.T) {
+	if os.Getenv("LIMITED_SPACE") != "" {
+		stop, err := LimitHeap(os.LookupEnv)
+		if err != nil {
+			t.Fatal(err)
+		}
+		stop()
+		fmt.Println("soft limit", debug.SetMemoryLimit(-1)>>20)
+		return
+	}
+	for kilobytes, want := range map[int]string{4 << 20: "soft limit 1843", 2 << 20: "the address space is limited to 2048 MiB"} {
+		cmd := exec.CommandContext(t.Context(), "sh", "-c", fmt.Sprintf(`ulimit -v %d; exec "$0" -test.run '^TestAddressSpace$'`, kilobytes), os.Args[0])
+		cmd.Env = append(os.Environ(), "LIMITED_SPACE=1", "GOGC=100")
+		if output, _ := cmd.CombinedOutput(); !strings.Contains(string(output), want) {
+			t.Errorf("address space of %d KiB: got %s, want %s", kilobytes, output, want)
+		}
 	}
 }
 

@@ -53,10 +53,7 @@ func (c copier) Copy(to any, from proto.Message, shared bool) error {
 // check rejects a large message. Parts of a shared one are as they were when they were measured, so
 // the sizes that they remember count.
 func (c copier) check(m proto.Message, shared bool) error {
-	if size := (proto.MarshalOptions{UseCachedSize: shared}).Size(m); size > c.limit {
-		return status.Errorf(codes.ResourceExhausted, "message has %d bytes, expected at most %d (--max-message-bytes)", size, c.limit)
-	}
-	return nil
+	return checkSize(m, proto.MarshalOptions{UseCachedSize: shared}.Size(m), c.limit)
 }
 
 // immutable reports whether the request and the response of a method are immutable.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"buf.build/go/protovalidate"
@@ -85,6 +86,8 @@ type guard struct {
 	validator protovalidate.Validator
 	// explain adds the cause to the error of a call.
 	explain func(error) error
+	// refused holds the errors of requests that were too large to decode.
+	refused sync.Map
 }
 
 func (g *guard) unary(ctx context.Context, request any, _ *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
@@ -114,6 +117,10 @@ func (s *validatedStream) RecvMsg(message any) error {
 }
 
 func (g *guard) validate(request any) error {
+	if refusal, ok := g.refused.LoadAndDelete(request); ok {
+		err, _ := refusal.(error) // requestCodec stores nothing else
+		return err
+	}
 	message, ok := request.(proto.Message)
 	if !ok || satisfiesRules(message) {
 		return nil

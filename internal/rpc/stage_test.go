@@ -31,13 +31,18 @@ type orchestrator struct {
 	trajectory func(ctx context.Context, id string) (*orchestratorv1.GetTrajectoryResponse, error)
 	// recording answers GetRecording, if not nil.
 	recording func(stream orchestratorv1.OrchestratorService_GetRecordingServer) error
+	// put is called by PutRecording, if not nil.
+	put func(ctx context.Context)
 }
 
 func (o *orchestrator) GetTrajectory(ctx context.Context, req *orchestratorv1.GetTrajectoryRequest) (*orchestratorv1.GetTrajectoryResponse, error) {
 	return o.trajectory(ctx, req.GetRolloutId())
 }
 
-func (o *orchestrator) PutRecording(context.Context, *orchestratorv1.PutRecordingRequest) (*orchestratorv1.PutRecordingResponse, error) {
+func (o *orchestrator) PutRecording(ctx context.Context, _ *orchestratorv1.PutRecordingRequest) (*orchestratorv1.PutRecordingResponse, error) {
+	if o.put != nil {
+		o.put(ctx)
+	}
 	return &orchestratorv1.PutRecordingResponse{}, nil
 }
 

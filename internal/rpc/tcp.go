@@ -48,7 +48,6 @@ func (t *tcp) open(s Service, g *guard) (server, error) {
 	}
 	options := []grpc.ServerOption{
 		grpc.Creds(creds),
-		grpc.MaxRecvMsgSize(t.cfg.MaxMessageBytes),
 		grpc.MaxSendMsgSize(t.cfg.MaxMessageBytes),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: keepaliveTime, Timeout: keepaliveTimeout, MaxConnectionAge: connectionAge}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: keepaliveMinimum, PermitWithoutStream: true}),
@@ -56,6 +55,7 @@ func (t *tcp) open(s Service, g *guard) (server, error) {
 		grpc.StreamInterceptor(g.stream),
 		grpc.WaitForHandlers(true),
 	}
+	options = append(options, g.receiveOptions(t.cfg.MaxMessageBytes)...)
 	if t.telemetry.Enabled() {
 		options = append(options, grpc.StatsHandler(otelgrpc.NewServerHandler()))
 	}

@@ -27,7 +27,7 @@ import (
 
 const (
 	// evaluationBatch is the number of evaluations per request.
-	evaluationBatch = 500
+	evaluationBatch = 100
 	// digestLength is the number of digits of the specification's digest in a derived id.
 	digestLength = 16
 	// runSeparator precedes the number of a derived id.

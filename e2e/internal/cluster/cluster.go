@@ -290,6 +290,9 @@ func (c *Cluster) Ended(name string) bool {
 	}
 }
 
+// Pid returns the id of a process that runs.
+func (c *Cluster) Pid(name string) int { return c.running[name].cmd.Process.Pid }
+
 // Log returns the log file of a process over all its starts.
 func (c *Cluster) Log(name string) string { return filepath.Join(c.cfg.Dir, name+".log") }
 

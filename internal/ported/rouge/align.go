@@ -22,7 +22,7 @@ type Alignment struct {
 }
 
 // Align compares two texts and returns their common words. It takes time proportional to the
-// product of their lengths. Target.FMeasure is faster if only the score is needed.
+// product of their lengths. NumberedTarget.FMeasure is faster if only the score is needed.
 func Align(target, prediction string) Alignment {
 	targetWords, predictionWords := words(target), words(prediction)
 	if len(targetWords) == 0 || len(predictionWords) == 0 {

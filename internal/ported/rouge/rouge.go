@@ -71,52 +71,60 @@ type Target struct {
 	length int
 	words  int
 	// slot is a token's position in masks, in units of words.
-	slot  map[string]int
+	slot  map[string]int32
 	masks []uint64
 }
 
 // NewTarget prepares text as a target.
 func NewTarget(text string) *Target {
 	tokens := Tokenize(text)
-	target := &Target{length: len(tokens), words: (len(tokens) + 63) / 64, slot: make(map[string]int, len(tokens))}
+	target := &Target{length: len(tokens), words: (len(tokens) + 63) / 64, slot: make(map[string]int32, len(tokens))}
 	for i, token := range tokens {
 		start, ok := target.slot[token]
 		if !ok {
-			start = len(target.masks)
+			start = int32(len(target.masks))
 			target.slot[token] = start
 			target.masks = append(target.masks, make([]uint64, target.words)...)
 		}
-		target.masks[start+i/64] |= 1 << (i % 64)
+		target.masks[int(start)+i/64] |= 1 << (i % 64)
 	}
 	return target
 }
 
-// FMeasure returns the ROUGE-L F-measure of prediction, 0 to 1. It is 0 if either text has no
-// token.
-func (t *Target) FMeasure(prediction Tokens) float64 {
-	if t.length == 0 || len(prediction) == 0 {
-		return 0
-	}
-	common := t.commonLength(prediction)
+// fMeasure returns the F-measure of a prediction by its length and the length of the longest common
+// subsequence. It is 0 if either text has no token.
+func (t *Target) fMeasure(common, length int) float64 {
 	if common == 0 {
 		return 0
 	}
-	precision := float64(common) / float64(len(prediction))
+	precision := float64(common) / float64(length)
 	recall := float64(common) / float64(t.length)
 	return 2 * precision * recall / (precision + recall)
 }
 
 // commonLength returns the length of the longest common subsequence.
 func (t *Target) commonLength(prediction Tokens) int {
-	if t.words > 1 {
-		return t.commonLengthLong(prediction)
-	}
-	row := ^uint64(0)
+	slots := make([]int32, 0, len(prediction))
 	for _, token := range prediction {
 		if at, ok := t.slot[token]; ok {
-			matched := row & t.masks[at]
-			row = (row + matched) | (row &^ matched)
+			slots = append(slots, at)
 		}
+	}
+	return t.commonSlots(slots)
+}
+
+// commonSlots is commonLength for the slots of those tokens that are in the target.
+func (t *Target) commonSlots(prediction []int32) int {
+	switch {
+	case len(prediction) == 0:
+		return 0
+	case t.words > 1:
+		return t.commonSlotsLong(prediction)
+	}
+	row := ^uint64(0)
+	for _, at := range prediction {
+		matched := row & t.masks[at]
+		row = (row + matched) | (row &^ matched)
 	}
 	return bits.OnesCount64(^row & (^uint64(0) >> (64 - t.length)))
 }
@@ -124,8 +132,8 @@ func (t *Target) commonLength(prediction Tokens) int {
 // stackWords is the number of 64-bit words on the stack of a comparison: 1024 tokens.
 const stackWords = 16
 
-// commonLengthLong is commonLength for targets of more than 64 tokens.
-func (t *Target) commonLengthLong(prediction Tokens) int {
+// commonSlotsLong is commonSlots for targets of more than 64 tokens.
+func (t *Target) commonSlotsLong(prediction []int32) int {
 	var space [stackWords]uint64
 	row := space[:]
 	if t.words > stackWords {
@@ -135,13 +143,9 @@ func (t *Target) commonLengthLong(prediction Tokens) int {
 	for i := range row {
 		row[i] = ^uint64(0)
 	}
-	for _, token := range prediction {
-		at, ok := t.slot[token]
-		if !ok {
-			continue
-		}
+	for _, at := range prediction {
 		carry := uint64(0)
-		for i, mask := range t.masks[at : at+t.words] {
+		for i, mask := range t.masks[at : int(at)+t.words] {
 			matched := row[i] & mask
 			var sum uint64
 			sum, carry = bits.Add64(row[i], matched, carry)

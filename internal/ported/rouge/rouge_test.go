@@ -22,6 +22,11 @@ func TestStemVectors(t *testing.T) {
 	})
 }
 
+func fMeasure(target, prediction string) float64 {
+	var v Vocabulary
+	return v.Target(NewTarget(target)).FMeasure(v.Text(prediction))
+}
+
 func TestFMeasureVectors(t *testing.T) {
 	vectortest.Lines(t, vectortest.Dir(t, "tools/rouge_l.jsonl"), func(line int, raw []byte) {
 		var c struct {
@@ -31,7 +36,7 @@ func TestFMeasureVectors(t *testing.T) {
 		if err := json.Unmarshal(raw, &c); err != nil {
 			t.Fatalf("line %d: %v", line, err)
 		}
-		got := NewTarget(c.Target).FMeasure(Tokenize(c.Prediction))
+		got := fMeasure(c.Target, c.Prediction)
 		if math.Abs(got-c.FMeasure) > 1e-9 {
 			t.Errorf("line %d: FMeasure(%q, %q) = %v, want %v", line, c.Target, c.Prediction, got, c.FMeasure)
 		}
@@ -99,7 +104,7 @@ func FuzzTokenize(f *testing.F) {
 }
 
 // texts60 returns a target and a prediction of 60 tokens each.
-func texts60() (*Target, Tokens) {
+func texts60() (*NumberedTarget, Text) {
 	random := rand.New(rand.NewPCG(3, 4))
 	words := strings.Fields("the wifi has been turned on remind me to buy milk tomorrow at five in the station of trains running easily")
 	text := func() string {
@@ -109,7 +114,8 @@ func texts60() (*Target, Tokens) {
 		}
 		return s.String()
 	}
-	return NewTarget(text()), Tokenize(text())
+	var v Vocabulary
+	return v.Target(NewTarget(text())), v.Text(text())
 }
 
 func TestFMeasureAllocatesNothing(t *testing.T) {

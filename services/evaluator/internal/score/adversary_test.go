@@ -308,7 +308,10 @@ func TestMemoryIsBounded(t *testing.T) {
 	a := newAdversarialCases(7)
 	trajectory := &Trajectory{Messages: make([]Message, 20_000)}
 	for i := range trajectory.Messages {
-		trajectory.Messages[i] = Message{Sender: Agent, Recipient: User, Content: new("a"), VisibleTo: []Role{User, Agent}}
+		trajectory.Messages[i] = Message{
+			Sender: Agent, Recipient: User, Content: new("a"), VisibleTo: []Role{User, Agent},
+			Traces: toolTraces(fmt.Sprintf(`{"tool_name": "t", "arguments": {"timestamp_0": %d}, "result": %d}`, i, i)),
+		}
 	}
 	trajectory.Messages[0].Sender, trajectory.Messages[0].Recipient = User, Agent
 	d := testDefinition{Name: "milestones"}
@@ -331,10 +334,7 @@ func TestMemoryIsBounded(t *testing.T) {
 		t.Errorf("match: got error %v, want %v", err, ErrWork)
 	}
 	kept := 0
-	for _, cache := range m.cache {
-		kept += len(cache)
-	}
-	for _, tables := range m.bounds.factors {
+	for _, tables := range slices.Concat(m.cache, slices.Concat(m.bounds.factors...)) {
 		for _, table := range tables {
 			kept += len(table)
 		}

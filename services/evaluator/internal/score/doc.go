@@ -39,7 +39,8 @@
 //   - Open nodes that no edge or reference connects, directly or through other open nodes, are
 //     separate components. V is the sum over the components.
 //   - The best sum of a component depends on its nodes, on the first possible index of each, and on
-//     their comparisons with matched nodes: table versions and messages. For automatic guardrails
+//     their comparisons with matched nodes: table versions, and the values that an extractor finds
+//     in a message. Matches that a node cannot tell apart are one class. For automatic guardrails
 //     this is only the version that all of a node's guardrails require, or that they require
 //     different ones. Each such state is solved once.
 //   - If each node of a component depends on at most one other open node, the component is a
@@ -57,7 +58,8 @@
 // The number of states of a component is the product of what its nodes distinguish at matched
 // nodes. For a given graph it is polynomial in the number of messages. Package evaluation limits
 // the degree when the graph is compiled. A search that still needs too much work fails with
-// ErrWork.
+// ErrWork. Work counts steps of the same trajectory and graph alike on every machine. It does not
+// count the comparisons without references, whose number is that of nodes times messages.
 //
 // The original fails if it tries a node before its reference, when the reference is not a
 // predecessor. In this package such a reference is a predecessor for matching, but not for the

@@ -1,6 +1,7 @@
 package score
 
 import (
+	"encoding/binary"
 	"errors"
 	"slices"
 	"strings"
@@ -13,6 +14,8 @@ import (
 type extraction struct {
 	extractor    *measure.Function
 	alternatives [][]namedValue
+	// key is a text that equal alternatives share.
+	key []byte
 	// problem is the error of an extraction without alternatives.
 	problem error
 }
@@ -34,8 +37,21 @@ func (p *preparedTrajectory) extract(c *call, from *measure.Function) *extractio
 	if errors.Is(err, measure.ErrSteps) {
 		p.packMeasures.recordFailure(err)
 	}
-	c.extracted = append(c.extracted, extraction{from, alternatives, err})
+	c.extracted = append(c.extracted, extraction{from, alternatives, alternativesKey(alternatives), err})
 	return &c.extracted[len(c.extracted)-1]
+}
+
+// alternativesKey returns a text that only equal values share.
+func alternativesKey(alternatives [][]namedValue) []byte {
+	var key []byte
+	for _, values := range alternatives {
+		key = binary.AppendUvarint(key, uint64(len(values))+1)
+		for _, value := range values {
+			key = append(binary.AppendUvarint(key, uint64(len(value.name))), value.name...)
+			key = append(python.AppendRepr(key, value.value), 0)
+		}
+	}
+	return key
 }
 
 // extractedNames returns the names of the constraint's extracted values, as far as they are known.

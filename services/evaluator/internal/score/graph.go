@@ -14,13 +14,6 @@ import (
 // maxNodes is the maximum number of nodes of a graph.
 const maxNodes = evaluation.MaxNodes
 
-// tableSet is a bit set of table indices in a schema.
-type tableSet uint64
-
-func (s tableSet) has(table int) bool        { return s&(1<<table) != 0 }
-func (s tableSet) with(table int) tableSet   { return s | 1<<table }
-func (s tableSet) union(t tableSet) tableSet { return s | t }
-
 // AutomaticGuardrail is a guardrail that scoring adds to a node: the table must be the same at the
 // match and at the reference.
 type AutomaticGuardrail struct {
@@ -56,15 +49,17 @@ type node struct {
 	// directBefore are the nodes of before that precede no other node of it. reads are the nodes of
 	// dependences.
 	directBefore, reads uint64
-	// dependences are the tables that this node compares with their state at another node's match.
+	// dependences are the other nodes at whose matches this node reads tables.
 	dependences []dependence
 }
 
-// dependence is the tables that a node compares with their state at another node's match.
+// dependence is another node at whose match a node reads tables.
 type dependence struct {
 	node int
-	// compared are the tables of constraints. tables adds those of automatic guardrails.
-	compared, tables tableSet
+	// compared reports that a constraint does, not only automatic guardrails.
+	compared bool
+	// guarded is the set of tables of automatic guardrails.
+	guarded uint64
 }
 
 // constraint is one compiled constraint.

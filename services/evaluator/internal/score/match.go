@@ -3,6 +3,7 @@ package score
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"math/bits"
 )
 
@@ -11,15 +12,28 @@ import (
 const sumTolerance = 1e-11
 
 const (
-	// maxWork is the maximum work of one matching.
-	maxWork = 1 << 24
+	// maxWork is the maximum work of one matching, about 100 ms.
+	maxWork = 3 << 20
+	// cheap is the number of additions or multiplications that take as long as a considered candidate.
+	cheap = 8
+	// pairWork is the work of a comparison with a reference, besides that of its words and rows.
+	pairWork = 4
+	// effortPerWork is the number of compared words or rows that take as long.
+	effortPerWork = 16
 	// maxCached is the maximum number of cached similarities of one matching, 8 bytes each.
-	maxCached = 1 << 25
+	maxCached = 1 << 23
 )
 
 // ErrWork means that matching needs too much work: the trajectory is too long for the dependences
 // between the graph's nodes.
 var ErrWork = errors.New("matching takes too much work")
+
+// workError returns ErrWork with its size and remedy.
+func (m *matcher) workError() error {
+	return fmt.Errorf("%w: %d nodes and %d messages need more than %d steps or %d MiB; "+
+		"let each node refer to one directly before it or to the start, split the graph into chains, or lower max_messages",
+		ErrWork, len(m.graph.nodes), len(m.trajectory.Messages), maxWork, maxCached*8>>20)
+}
 
 // unknown is a similarity that has not been evaluated.
 const unknown = -1
@@ -33,11 +47,16 @@ type matcher struct {
 	// candidateCount is the number of candidate indices: first, first+1, …
 	candidateCount int
 	assigned       [maxNodes]int
-	// cache holds constraint similarities by constraint number and cachePosition.
-	cache  [][]float64
-	bounds bounds
-	sums   map[string]outcome
-	key    []byte
+	// cache holds constraint similarities by constraint number, referenceClass (0 without a reference)
+	// and cacheColumn.
+	cache [][][]float64
+	// classes are those of nodes' dependences.
+	classes [][]*classes
+	// guardClasses are those of dependences by automatic guardrails alone, by tables.
+	guardClasses map[uint64]*classes
+	bounds       bounds
+	sums         map[string]outcome
+	key          []byte
 	// stack holds the candidates of active searches.
 	stack []candidate
 	// work counts the considered candidates. It approximates the running time.
@@ -63,7 +82,8 @@ func better(a, b candidate) int {
 func newMatcher(w *preparedTrajectory, g *Graph) *matcher {
 	m := &matcher{
 		preparedTrajectory: w, graph: g, candidateCount: len(w.trajectory.Messages) - w.first,
-		cache: make([][]float64, g.constraintCount), sums: make(map[string]outcome),
+		cache: make([][][]float64, g.constraintCount), classes: make([][]*classes, len(g.nodes)),
+		guardClasses: make(map[uint64]*classes), sums: make(map[string]outcome),
 	}
 	m.prepareBounds()
 	return m
@@ -80,7 +100,7 @@ func (m *matcher) match() ([]int, error) {
 	for open != 0 {
 		next := m.nextStep(open, last, remaining)
 		if m.work > maxWork {
-			return nil, ErrWork
+			return nil, m.workError()
 		}
 		last = int(next.index)
 		m.assigned[next.node], indices[next.node] = last, last
@@ -99,6 +119,7 @@ func (m *matcher) nextStep(open uint64, last int, remaining float64) candidate {
 	best := float64(unknown)
 	for from := range len(m.stack) {
 		untried := m.stack[from:]
+		m.work += len(untried) / cheap
 		first := 0
 		for i := range untried {
 			if better(untried[i], untried[first]) < 0 {
@@ -138,27 +159,15 @@ func (m *matcher) pushSteps(open uint64, last int, threshold float64) {
 		if n.before&open != 0 {
 			continue
 		}
+		m.work += m.candidateCount / cheap
 		for offset := last - m.first; offset < m.candidateCount; offset++ {
-			m.work++
 			if rows[i].sum[offset]+sums[offset]-rows[i].suffixMax[offset] > threshold {
 				index := m.first + offset
+				m.work++
 				m.stack = append(m.stack, candidate{m.nodeSimilarity(n, index), int32(i), int32(index)})
 			}
 		}
 	}
-}
-
-// sameVersions reports whether tables have the same versions at two indices.
-func (m *matcher) sameVersions(tables tableSet, a, b int) bool {
-	if tables.has(sandbox) {
-		return false
-	}
-	for set := uint64(tables); set != 0; set &= set - 1 {
-		if versionAt := m.tables[bits.TrailingZeros64(set)].versionAt; versionAt[a] != versionAt[b] {
-			return false
-		}
-	}
-	return true
 }
 
 // nodeSimilarity returns the similarity of a node at an index: the geometric mean of its
@@ -204,8 +213,15 @@ func (m *matcher) constraintSimilarity(c *constraint, index int) float64 {
 // cachedSimilarity returns the similarity of a constraint at an index with a reference, −1 without
 // one. It uses the cache.
 func (m *matcher) cachedSimilarity(c *constraint, index, reference int) float64 {
-	position, size := m.cachePosition(c, index, reference)
-	cache := m.cache[c.number]
+	row := 0
+	if reference >= 0 {
+		row = m.referenceClass(c, reference)
+	}
+	for row >= len(m.cache[c.number]) {
+		m.cache[c.number] = append(m.cache[c.number], nil)
+	}
+	cache := m.cache[c.number][row]
+	column, size := m.cacheColumn(c, index)
 	if cache == nil {
 		if !m.reserve(size) {
 			return 0
@@ -214,38 +230,36 @@ func (m *matcher) cachedSimilarity(c *constraint, index, reference int) float64 
 		for i := range cache {
 			cache[i] = unknown
 		}
-		m.cache[c.number] = cache
+		m.cache[c.number][row] = cache
 	}
-	if cache[position] == unknown {
-		cache[position] = m.evaluate(c, index, reference)
+	if cache[column] == unknown {
+		effort := m.effort
+		cache[column] = m.evaluate(c, index, reference)
+		if c.measure != Snapshot && c.reference >= 0 {
+			m.work += pairWork + (m.effort-effort)/effortPerWork
+		}
 		if m.packMeasures.failure != nil { // stop matching
 			m.work = maxWork + 1
 		}
 	}
-	return cache[position]
+	return cache[column]
 }
 
 // reserve reports whether count more similarities may be cached. Otherwise matching stops.
 func (m *matcher) reserve(count int) bool {
+	m.work += count / cheap
 	if m.cached += count; m.cached > maxCached {
 		m.work = maxWork + 1
 	}
 	return m.work <= maxWork
 }
 
-// cachePosition returns the position of an index and a reference in the cache of a constraint, and
-// the size of that cache. Similarities of stored tables depend only on the versions.
-func (m *matcher) cachePosition(c *constraint, index, reference int) (position, entries int) {
-	size, column, row := m.candidateCount, index-m.first, reference-m.first
-	if c.table != sandbox {
-		h := &m.tables[c.table]
-		size, column = len(h.versions), int(h.versionAt[index])
-		if reference >= 0 {
-			row = int(h.versionAt[reference])
-		}
+// cacheColumn returns the column of an index in a constraint's cache, and the number of columns.
+// Similarities of stored tables depend only on the versions.
+func (m *matcher) cacheColumn(c *constraint, index int) (column, size int) {
+	if c.table == sandbox {
+		return index - m.first, m.candidateCount
 	}
-	if reference < 0 {
-		return column, size
-	}
-	return row*size + column, size * size
+	h := &m.tables[c.table]
+	return int(h.versionAt[index]), len(h.versions)
 }

@@ -11,11 +11,12 @@ type bounds struct {
 	// fixed[node*candidateCount+offset] is the product of a node's comparisons without a reference to
 	// another node.
 	fixed []float64
-	// factors[node][dependence*candidateCount+referenceOffset] caches factors.
+	// factors[node][dependence][class of the reference] caches factors.
+	factors [][][][]float64
 	// maxFactors[node][dependence] is the largest of them.
-	factors, maxFactors [][][]float64
-	rootBounds          map[string]*subtreeBounds
-	parentBounds        map[string][]float64
+	maxFactors   [][][]float64
+	rootBounds   map[string]*subtreeBounds
+	parentBounds map[string][]float64
 }
 
 // subtreeBounds holds upper bounds of a node and its descendants in a forest, by the node's offset.
@@ -72,7 +73,7 @@ func (m *matcher) buildForest(f *forest, openNodes uint64) {
 // prepareBounds evaluates comparisons without a reference.
 func (m *matcher) prepareBounds() {
 	b := &m.bounds
-	b.factors, b.maxFactors = make([][][]float64, len(m.graph.nodes)), make([][][]float64, len(m.graph.nodes))
+	b.factors, b.maxFactors = make([][][][]float64, len(m.graph.nodes)), make([][][]float64, len(m.graph.nodes))
 	b.fixed = m.zeros(len(m.graph.nodes) * m.candidateCount)
 	b.rootBounds, b.parentBounds = make(map[string]*subtreeBounds), make(map[string][]float64)
 	for set := m.graph.matched; set != 0; set &= set - 1 {
@@ -124,65 +125,61 @@ func (m *matcher) factor(n *node, reference, index, referenceIndex int) float64 
 	return product
 }
 
-// factors returns by offset the factor of one of a node's dependences, for the reference at an
-// offset. Offsets at which the node's similarity is 0 have factor 0.
+// factors returns by offset the factor of one of a node's dependences, for a reference at an
+// offset. Offsets at which the node's similarity is 0, or before all of the reference's class, have
+// factor 0.
 func (m *matcher) factors(i, dependence, referenceOffset int) []float64 {
 	n, b := &m.graph.nodes[i], &m.bounds
-	tables := b.factors[i]
-	if tables == nil {
-		tables = make([][]float64, len(n.dependences)*m.candidateCount)
-		b.factors[i] = tables
+	k := m.classesOf(i, dependence)
+	class := int(k.full[referenceOffset])
+	if b.factors[i] == nil {
+		b.factors[i] = make([][][]float64, len(n.dependences))
 	}
-	table := &tables[dependence*m.candidateCount+referenceOffset]
+	if b.factors[i][dependence] == nil {
+		b.factors[i][dependence] = make([][]float64, len(k.first))
+	}
+	table := &b.factors[i][dependence][class]
 	if *table != nil {
-		return *table
-	}
-	dep := n.dependences[dependence]
-	first := referenceOffset
-	for first > 0 && m.sameVersions(dep.tables, m.first+first-1, m.first+first) {
-		first--
-	}
-	if first < referenceOffset {
-		*table = m.factors(i, dependence, first)
 		return *table
 	}
 	if !m.reserve(m.candidateCount) {
 		return b.fixed[i*m.candidateCount:][:m.candidateCount] // any value: matching stops
 	}
 	factors := m.zeros(m.candidateCount)
-	fixed := b.fixed[i*m.candidateCount:]
-	for offset := referenceOffset; offset < m.candidateCount; offset++ {
-		if fixed[offset] != 0 {
-			m.work++
-			factors[offset] = m.factor(n, dep.node, m.first+offset, m.first+referenceOffset)
-		}
+	for offset := k.last[class]; offset >= k.first[class]; offset = k.previous[offset] {
+		factors[offset] = m.factorAt(i, dependence, class, int(offset))
 	}
 	*table = factors
 	return factors
 }
 
+// factorAt returns the factor at an offset that has the class's tables of automatic guardrails.
+func (m *matcher) factorAt(i, dependence, class, offset int) float64 {
+	m.work++
+	switch dep := &m.graph.nodes[i].dependences[dependence]; {
+	case m.bounds.fixed[i*m.candidateCount+offset] == 0:
+		return 0
+	case dep.compared:
+		return m.factor(&m.graph.nodes[i], dep.node, m.first+offset, m.first+int(m.classesOf(i, dependence).first[class]))
+	}
+	return 1
+}
+
 // maxFactors returns by offset the largest factor over all earlier or equal offsets of a reference.
 func (m *matcher) maxFactors(i, dependence int) []float64 {
-	n, b := &m.graph.nodes[i], &m.bounds
+	b := &m.bounds
 	if b.maxFactors[i] == nil {
-		b.maxFactors[i] = make([][]float64, len(n.dependences))
+		b.maxFactors[i] = make([][]float64, len(m.graph.nodes[i].dependences))
 	}
 	factors := &b.maxFactors[i][dependence]
 	if *factors != nil {
 		return *factors
 	}
 	*factors = m.zeros(m.candidateCount)
-	for referenceOffset := range m.candidateCount {
-		if m.work > maxWork {
-			break
-		}
-		if referenceOffset > 0 && m.sameVersions(n.dependences[dependence].tables, m.first+referenceOffset-1, m.first+referenceOffset) {
-			continue
-		}
-		for offset, factor := range m.factors(i, dependence, referenceOffset) {
-			if offset >= referenceOffset {
-				(*factors)[offset] = max((*factors)[offset], factor)
-			}
+	k := m.classesOf(i, dependence)
+	for class, first := range k.first {
+		for offset := k.last[class]; offset >= first && m.work <= maxWork; offset = k.previous[offset] {
+			(*factors)[offset] = max((*factors)[offset], m.factorAt(i, dependence, class, int(offset)))
 		}
 	}
 	return *factors
@@ -195,13 +192,23 @@ func (m *matcher) products(f *forest, i int) []float64 {
 	products := m.zeros(m.candidateCount)
 	copy(products, m.bounds.fixed[i*m.candidateCount:])
 	for dependence, dep := range n.dependences {
+		m.work += m.candidateCount / cheap
 		var factors []float64
-		switch {
-		case f.open&(1<<dep.node) == 0:
-			factors = m.factors(i, dependence, m.assigned[dep.node]-m.first)
-		case dep.node != int(f.parent[i]):
+		switch isOpen := f.open&(1<<dep.node) != 0; {
+		case isOpen && (dep.node == int(f.parent[i]) || !dep.compared): // an automatic guardrail's best case is 1
+			continue
+		case isOpen:
 			factors = m.maxFactors(i, dependence)
+		case dep.compared:
+			factors = m.factors(i, dependence, m.assigned[dep.node]-m.first)
 		default:
+			k := m.classesOf(i, dependence)
+			required := k.full[m.assigned[dep.node]-m.first]
+			for offset, class := range k.full {
+				if class != required {
+					products[offset] = 0
+				}
+			}
 			continue
 		}
 		for offset, factor := range factors {
@@ -216,6 +223,7 @@ func (m *matcher) products(f *forest, i int) []float64 {
 func (m *matcher) childBounds(f *forest, i int) []float64 {
 	sums := m.zeros(m.candidateCount)
 	for set := f.children[i]; set != 0; set &= set - 1 {
+		m.work += m.candidateCount / cheap
 		for offset, bound := range m.parentBounds(f, bits.TrailingZeros64(set)) {
 			sums[offset] += bound
 		}
@@ -228,11 +236,14 @@ func (m *matcher) rootBounds(f *forest, i int) *subtreeBounds {
 	if cached, ok := m.bounds.rootBounds[string(m.boundsKey(f, i))]; ok {
 		return cached
 	}
+	if !m.reserve(3 * m.candidateCount) {
+		return &subtreeBounds{node: m.zeros(m.candidateCount), sum: m.zeros(m.candidateCount), suffixMax: m.zeros(m.candidateCount)}
+	}
 	r := &subtreeBounds{node: m.products(f, i), sum: m.childBounds(f, i), suffixMax: m.zeros(m.candidateCount)}
 	scored := m.graph.nodes[i].scored
 	best := 0.0
+	m.work += m.candidateCount / 2
 	for offset := m.candidateCount - 1; offset >= 0; offset-- {
-		m.work++
 		r.node[offset] = nthRoot(r.node[offset], scored)
 		r.sum[offset] += r.node[offset]
 		best = max(best, r.sum[offset])
@@ -247,6 +258,9 @@ func (m *matcher) parentBounds(f *forest, i int) []float64 {
 	if cached, ok := m.bounds.parentBounds[string(m.boundsKey(f, i))]; ok {
 		return cached
 	}
+	if !m.reserve(m.candidateCount) {
+		return m.zeros(m.candidateCount)
+	}
 	n, p := &m.graph.nodes[i], int(f.parent[i])
 	products, childBounds := m.products(f, i), m.childBounds(f, i)
 	firstOffset := m.firstIndex(i, f.open, m.first) - m.first
@@ -254,39 +268,48 @@ func (m *matcher) parentBounds(f *forest, i int) []float64 {
 	dependenceIndex := slices.IndexFunc(n.dependences, func(dep dependence) bool { return dep.node == p })
 	if dependenceIndex < 0 {
 		best := 0.0
+		m.work += m.candidateCount / 2
 		for offset := m.candidateCount - 1; offset >= 0; offset-- {
-			m.work++
 			if offset >= firstOffset {
 				best = max(best, nthRoot(products[offset], n.scored)+childBounds[offset])
 			}
 			bounds[offset] = best
 		}
 	} else {
-		tables := n.dependences[dependenceIndex].tables
-		upper := m.zeros(m.candidateCount + 1)
-		for parentOffset := range bounds {
-			if m.work > maxWork {
-				break
-			}
-			if parentOffset == 0 || !m.sameVersions(tables, m.first+parentOffset-1, m.first+parentOffset) {
-				best := 0.0
-				factors := m.factors(i, dependenceIndex, parentOffset)
-				for offset := m.candidateCount - 1; offset >= max(parentOffset, firstOffset); offset-- {
-					m.work++
-					best = max(best, nthRoot(products[offset]*factors[offset], n.scored)+childBounds[offset])
-					upper[offset] = best
-				}
-			}
-			bounds[parentOffset] = upper[max(parentOffset, firstOffset)]
-		}
+		m.referenceBounds(i, dependenceIndex, products, childBounds, firstOffset, bounds)
 	}
 	m.bounds.parentBounds[string(m.boundsKey(f, i))] = bounds
 	return bounds
 }
 
+// referenceBounds sets parentBounds of a node that refers to its parent.
+func (m *matcher) referenceBounds(i, dependence int, products, childBounds []float64, firstOffset int, bounds []float64) {
+	n, k := &m.graph.nodes[i], m.classesOf(i, dependence)
+	for class, first := range k.first {
+		best := 0.0
+		for offset := k.last[class]; offset >= first && m.work <= maxWork; offset = k.previous[offset] {
+			if int(offset) >= firstOffset {
+				factor := m.factorAt(i, dependence, class, int(offset))
+				best = max(best, nthRoot(products[offset]*factor, n.scored)+childBounds[offset])
+			}
+			if int(k.full[offset]) == class {
+				bounds[offset] = best
+			}
+		}
+	}
+	rest := 0.0 // of offsets that automatic guardrails exclude
+	for offset := m.candidateCount - 1; offset >= 0; offset-- {
+		if offset >= firstOffset {
+			rest = max(rest, childBounds[offset])
+		}
+		bounds[offset] = max(bounds[offset], rest)
+	}
+}
+
 // boundsKey returns a key for everything that the bounds of a node and its descendants depend on.
 // It is valid until the next call of stateKey or boundsKey.
 func (m *matcher) boundsKey(f *forest, i int) []byte {
+	m.work += bits.OnesCount64(f.tree[i])
 	key := binary.LittleEndian.AppendUint64(m.key[:0], f.tree[i])
 	key = append(key, byte(i))
 	open := uint64(0)
@@ -297,7 +320,7 @@ func (m *matcher) boundsKey(f *forest, i int) []byte {
 		if n.directBefore&^f.open != 0 {
 			key = binary.LittleEndian.AppendUint32(key, uint32(m.firstIndex(j, f.open, m.first)))
 		}
-		key = m.appendReferences(key, n, f.open)
+		key = m.appendReferences(key, j, f.open)
 	}
 	key = binary.LittleEndian.AppendUint64(key, open)
 	m.key = key

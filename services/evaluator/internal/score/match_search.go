@@ -85,6 +85,7 @@ func (m *matcher) search(component uint64, last int, threshold float64) float64 
 	start := len(m.stack) - others.count
 	best := threshold
 	for from := start; from < len(m.stack); from++ {
+		m.work += (len(m.stack) - from) / cheap
 		top := from
 		for c := from + 1; c < len(m.stack); c++ {
 			if m.stack[c].similarity > m.stack[top].similarity {
@@ -129,39 +130,43 @@ func (m *matcher) expand(component uint64, last, i int) expansion {
 		others.bound += m.rootBounds(&f, j).suffixMax[m.firstIndex(j, component, last)-m.first]
 	}
 	r := m.rootBounds(&f, i)
-	tables := m.comparedTables(component, i)
-	best, first := float64(unknown), m.firstIndex(i, component, last)
-	for index := first; index < m.first+m.candidateCount; index++ {
+	seen := m.comparisons(component, i)
+	best := make(map[string]float64) // by what the other nodes see
+	for offset := m.firstIndex(i, component, last) - m.first; offset < m.candidateCount; offset++ {
 		m.work++
-		if index > first && !m.sameVersions(tables, index-1, index) {
-			best = unknown
+		key := m.key[:0]
+		for _, k := range seen {
+			key = binary.LittleEndian.AppendUint32(key, uint32(k.full[offset]))
 		}
-		if offset := index - m.first; r.node[offset] > best {
-			best = r.node[offset]
+		m.key = key
+		if earlier, ok := best[string(key)]; !ok || r.node[offset] > earlier {
+			best[string(key)] = r.node[offset]
 			others.count++
-			m.stack = append(m.stack, candidate{r.sum[offset], int32(i), int32(index)})
+			m.stack = append(m.stack, candidate{r.sum[offset], int32(i), int32(m.first + offset)})
 		}
 	}
 	return others
 }
 
-// comparedTables returns the tables that the other open nodes compare at the match of node i.
-func (m *matcher) comparedTables(open uint64, i int) tableSet {
-	var tables tableSet
+// comparisons returns the classes by which the other open nodes distinguish matches of node i.
+func (m *matcher) comparisons(open uint64, i int) []*classes {
+	var seen []*classes
 	for set := open & m.graph.neighbours[i]; set != 0; set &= set - 1 {
-		for _, dep := range m.graph.nodes[bits.TrailingZeros64(set)].dependences {
-			if dep.node == i {
-				tables = tables.union(dep.tables)
+		j := bits.TrailingZeros64(set)
+		for d, dep := range m.graph.nodes[j].dependences {
+			if k := m.classesOf(j, d); dep.node == i && len(k.first) > 1 {
+				seen = append(seen, k)
 			}
 		}
 	}
-	return tables
+	return seen
 }
 
 // stateKey returns a key for everything that the best sum of a component depends on: its nodes, the
 // first index of each, and their comparisons with matched nodes. It is valid until the next call of
 // stateKey or boundsKey.
 func (m *matcher) stateKey(component uint64, last int) []byte {
+	m.work += bits.OnesCount64(component)
 	key := binary.LittleEndian.AppendUint64(m.key[:0], component)
 	for set := component; set != 0; set &= set - 1 {
 		i := bits.TrailingZeros64(set)
@@ -169,7 +174,7 @@ func (m *matcher) stateKey(component uint64, last int) []byte {
 		if n.before&component == 0 || n.directBefore&^component != 0 {
 			key = binary.LittleEndian.AppendUint32(key, uint32(m.firstIndex(i, component, last)))
 		}
-		key = m.appendReferences(key, n, component)
+		key = m.appendReferences(key, i, component)
 	}
 	m.key = key
 	return key
@@ -178,23 +183,16 @@ func (m *matcher) stateKey(component uint64, last int) []byte {
 // appendReferences appends a node's comparisons with matched nodes to a key. For automatic
 // guardrails this is only the version that all of them require, or that they require different
 // ones. In the latter case the node's similarity is 0.
-func (m *matcher) appendReferences(key []byte, n *node, open uint64) []byte {
+func (m *matcher) appendReferences(key []byte, i int, open uint64) []byte {
+	n := &m.graph.nodes[i]
 	if n.reads&^open == 0 {
 		return key
 	}
 	start := len(key)
 	key = append(key, 0)
-	for _, dep := range n.dependences {
-		if open&(1<<dep.node) != 0 {
-			continue
-		}
-		index := m.assigned[dep.node]
-		if dep.compared.has(sandbox) {
-			key = binary.LittleEndian.AppendUint32(key, uint32(index))
-		}
-		for set := uint64(dep.compared) &^ (1 << sandbox); set != 0; set &= set - 1 {
-			versionAt := m.tables[bits.TrailingZeros64(set)].versionAt
-			key = binary.LittleEndian.AppendUint32(key, uint32(versionAt[index]))
+	for d, dep := range n.dependences {
+		if open&(1<<dep.node) == 0 && dep.compared {
+			key = binary.LittleEndian.AppendUint32(key, uint32(m.classesOf(i, d).compared[m.assigned[dep.node]-m.first]))
 		}
 	}
 	var classes [world.MaxTables]int32

@@ -2,6 +2,7 @@ package score
 
 import (
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/toolsandbox/toolsandbox/internal/ported/rouge"
@@ -40,7 +41,7 @@ func (p *preparedTrajectory) compareCell(c *cell, value Value) float64 {
 		p.packMeasures.recordFailure(err)
 		return similarity
 	case c.target != nil && !value.IsNull():
-		return roundToFloat32(c.target.FMeasure(p.tokens(value.text)))
+		return p.compareTexts(c.target, value.text)
 	}
 	return c.compareDirect(value)
 }
@@ -138,7 +139,19 @@ func (p *preparedTrajectory) compareCompletedText(c *cell, value Value, content 
 		target = rouge.NewTarget(content)
 		p.targets[content] = target
 	}
-	return roundToFloat32(target.FMeasure(p.tokens(value.text)))
+	return p.compareTexts(target, value.text)
+}
+
+// compareTexts returns the ROUGE-L of a text.
+func (p *preparedTrajectory) compareTexts(target *rouge.Target, text string) float64 {
+	tokens := p.tokens(text)
+	p.effort += len(tokens)
+	numbered, ok := p.numbered[target]
+	if !ok {
+		numbered = p.vocabulary.Target(target)
+		p.numbered[target] = numbered
+	}
+	return roundToFloat32(numbered.FMeasure(tokens))
 }
 
 // dependant compares a message with a target completed from the traces of the reference message. It
@@ -165,18 +178,58 @@ type completion struct {
 // targetCompletions returns the completions of a constraint's target from the traces of a reference
 // message.
 func (p *preparedTrajectory) targetCompletions(c *constraint, reference int) []completion {
-	if c.fillColumn == columnContent && c.template == nil {
+	if !c.completes() {
 		return nil
 	}
-	at := p.completionCache[c]
-	if at == nil {
-		at = make([][]completion, len(p.trajectory.Messages))
-		p.completionCache[c] = at
+	return p.completionClasses(c).lists[p.completionClass(c, reference)]
+}
+
+// completionClasses are the different lists of completions of a constraint's target.
+type completionClasses struct {
+	// at is the number of the list of each message, −1 if it is not known yet.
+	at      []int32
+	lists   [][]completion
+	numbers map[string]int32 // of the lists, by the extracted values
+}
+
+// completionClasses returns the known lists of completions of a constraint's target.
+func (p *preparedTrajectory) completionClasses(c *constraint) *completionClasses {
+	all := p.completions[c]
+	if all == nil {
+		all = &completionClasses{at: slices.Repeat([]int32{-1}, len(p.trajectory.Messages)), numbers: make(map[string]int32)}
+		p.completions[c] = all
 	}
-	if at[reference] != nil {
-		return at[reference]
+	return all
+}
+
+// completes reports whether anything can complete the constraint's target.
+func (c *constraint) completes() bool { return c.fillColumn != columnContent || c.template != nil }
+
+// completionClass returns the number of the list of completions at a reference message.
+func (p *preparedTrajectory) completionClass(c *constraint, reference int) int {
+	if !c.completes() {
+		return 0
 	}
-	list := []completion{}
+	all := p.completionClasses(c)
+	if all.at[reference] < 0 {
+		var key []byte
+		calls := p.calls(reference)
+		for i := range calls {
+			key = append(key, p.extract(&calls[i], c.extractor).key...)
+		}
+		number, ok := all.numbers[string(key)]
+		if !ok {
+			number = int32(len(all.lists))
+			all.numbers[string(key)], all.lists = number, append(all.lists, p.complete(c, reference))
+		}
+		all.at[reference] = number
+	}
+	return int(all.at[reference])
+}
+
+// complete returns the completions of a constraint's target from the traces of a reference message.
+func (p *preparedTrajectory) complete(c *constraint, reference int) []completion {
+	var list []completion
 	calls := p.calls(reference)
 	for i := range calls {
 		for _, values := range p.extract(&calls[i], c.extractor).alternatives {
@@ -190,7 +243,6 @@ func (p *preparedTrajectory) targetCompletions(c *constraint, reference int) []c
 			}
 		}
 	}
-	at[reference] = list
 	return list
 }
 

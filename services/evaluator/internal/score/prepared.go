@@ -14,21 +14,25 @@ import (
 type preparedTrajectory struct {
 	trajectory *Trajectory
 	// first is the index of the first user message, −1 without one.
-	first int
-	texts map[string]rouge.Tokens
-	// completionCache holds the completions of a constraint's target by reference message. targets
-	// holds completed texts.
-	completionCache map[*constraint][][]completion
-	targets         map[string]*rouge.Target
-	traces          [][]call
-	parsed          []bool
-	schema          *world.Schema
-	tables          []history // by index in the schema
-	solver          assign.Solver
-	costs           []float64
-	selected        [][]Value
-	packMeasures    packMeasures
-	scratch         *scratch // nil: zeros allocates
+	first      int
+	vocabulary rouge.Vocabulary
+	texts      map[string]rouge.Text
+	// completions holds the completions of a constraint's target. targets holds completed texts,
+	// numbered all targets with the vocabulary.
+	completions  map[*constraint]*completionClasses
+	targets      map[string]*rouge.Target
+	numbered     map[*rouge.Target]*rouge.NumberedTarget
+	traces       [][]call
+	parsed       []bool
+	schema       *world.Schema
+	tables       []history // by index in the schema
+	solver       assign.Solver
+	costs        []float64
+	selected     [][]Value
+	packMeasures packMeasures
+	scratch      *scratch // nil: zeros allocates
+	// effort counts the compared words and rows.
+	effort int
 }
 
 // history is the stored versions of one table.
@@ -54,8 +58,8 @@ var empty = []Version{{}}
 func prepare(trajectory *Trajectory) *preparedTrajectory {
 	w := &preparedTrajectory{
 		trajectory: trajectory, schema: trajectory.schema(), first: trajectory.firstUser(),
-		texts: make(map[string]rouge.Tokens), targets: make(map[string]*rouge.Target),
-		completionCache: make(map[*constraint][][]completion), packMeasures: packMeasures{cache: make(map[cellPair]comparison)},
+		texts: make(map[string]rouge.Text), targets: make(map[string]*rouge.Target), numbered: make(map[*rouge.Target]*rouge.NumberedTarget),
+		completions: make(map[*constraint]*completionClasses), packMeasures: packMeasures{cache: make(map[cellPair]comparison)},
 	}
 	n := len(trajectory.Messages)
 	w.traces, w.parsed = make([][]call, n), make([]bool, n)
@@ -80,10 +84,10 @@ func prepare(trajectory *Trajectory) *preparedTrajectory {
 }
 
 // tokens returns the ROUGE-L tokens of a text.
-func (p *preparedTrajectory) tokens(text string) rouge.Tokens {
+func (p *preparedTrajectory) tokens(text string) rouge.Text {
 	tokens, ok := p.texts[text]
 	if !ok {
-		tokens = rouge.Tokenize(text)
+		tokens = p.vocabulary.Text(text)
 		p.texts[text] = tokens
 	}
 	return tokens
@@ -146,6 +150,7 @@ func (p *preparedTrajectory) compareRows(target [][]cell, rows [][]Value) float6
 	if len(rows) != n {
 		return 0
 	}
+	p.effort += n * n * (n + 1)
 	switch n {
 	case 0:
 		return 1
@@ -240,6 +245,7 @@ func (p *preparedTrajectory) difference(t int, more, less int32, complete bool) 
 	for _, id := range h.ids[less] {
 		h.count[id]++
 	}
+	p.effort += len(h.ids[more]) + len(h.ids[less])
 	pairs := 0
 	p.selected = p.selected[:0]
 	for _, id := range h.ids[more] {

@@ -1,6 +1,9 @@
 package score
 
-import "cmp"
+import (
+	"cmp"
+	"fmt"
+)
 
 // Result is the score of one trajectory.
 type Result struct {
@@ -47,8 +50,8 @@ func Score(trajectory *Trajectory, milestones, minefields *Graph) Result {
 	defer w.scratch.release()
 	result := Result{TurnCount: trajectory.turns()}
 	var failed [2]error
-	result.Milestones, failed[0] = w.score(milestones, 1)
-	result.Minefields, failed[1] = w.score(minefields, 0)
+	result.Milestones, failed[0] = w.score(milestones, "milestones", 1)
+	result.Minefields, failed[1] = w.score(minefields, "minefields", 0)
 	result.Err = cmp.Or(w.packMeasures.failure, failed[0], failed[1])
 	if result.Minefields.Similarity == 0 {
 		result.Similarity = result.Milestones.Similarity
@@ -56,8 +59,9 @@ func Score(trajectory *Trajectory, milestones, minefields *Graph) Result {
 	return result
 }
 
-// score matches one graph. empty is the similarity of a graph without nodes.
-func (p *preparedTrajectory) score(g *Graph, empty float64) (GraphResult, error) {
+// score matches one graph. name is its name for errors, empty the similarity of a graph without
+// nodes.
+func (p *preparedTrajectory) score(g *Graph, name string, empty float64) (GraphResult, error) {
 	if g == nil || len(g.nodes) == 0 {
 		return GraphResult{Similarity: empty}, nil
 	}
@@ -68,7 +72,7 @@ func (p *preparedTrajectory) score(g *Graph, empty float64) (GraphResult, error)
 	m := newMatcher(p, g)
 	indices, err := m.match()
 	if err != nil {
-		return result, err
+		return result, fmt.Errorf("%s: %w", name, err)
 	}
 	sum := 0.0
 	for i, index := range indices {
@@ -79,7 +83,7 @@ func (p *preparedTrajectory) score(g *Graph, empty float64) (GraphResult, error)
 		sum += result.Matches[i].Similarity
 	}
 	if m.work > maxWork { // too little memory for the details of the matches
-		return result, ErrWork
+		return result, fmt.Errorf("%s: %w", name, m.workError())
 	}
 	result.Similarity = sum / float64(len(g.nodes))
 	return result, nil
