@@ -210,7 +210,7 @@ var tableOfFunctions = sync.OnceValue(func() map[string]*function {
 func (f *function) parse() {
 	name := f.name[strings.LastIndexByte(f.name, '.')+1:]
 	m := &module{name: name, source: "def " + name + "(" + f.signature + "):\n    pass\n"}
-	_, defs := source.Parse(m.source, "", m.fail)
+	_, defs := source.Parse(m.source, refusal, m.fail)
 	def := defs[name]
 	if def == nil {
 		panic(m.mistakes) // the table is part of the program

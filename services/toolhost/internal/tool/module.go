@@ -124,7 +124,7 @@ func (m *module) fail(at int, function, format string, args ...any) {
 
 // compile converts the public functions to tools.
 func (m *module) compile() {
-	m.program, m.defs = source.Parse(m.source, "tools may import json and typing; the world is there as world", m.fail)
+	m.program, m.defs = source.Parse(m.source, refusal, m.fail)
 	if m.program == nil {
 		return
 	}
@@ -145,6 +145,11 @@ func (m *module) compile() {
 		m.fail(0, "", "there is no tool: a tool is a function whose name begins with a letter")
 	}
 	m.mistakes.Sort()
+}
+
+// refusal is the reason for which a module cannot be imported.
+func refusal(module string) string {
+	return module + " cannot be imported: tools may import " + source.Importable + "; the world is there as world"
 }
 
 // hint returns a suggestion for an unknown name.
