@@ -66,6 +66,10 @@ func (f *file) statement(s syntax.Stmt) {
 		f.defs[name] = s
 		syntax.Walk(s.Function.Body, func(node syntax.Expr) bool {
 			f.imports(node, name)
+			if _, isClass := node.(*syntax.Class); isClass {
+				f.fail(node.Offset(), name, "a class stands at the top of a file; move it there")
+				return false
+			}
 			return true
 		})
 	case *syntax.Import:
@@ -245,10 +249,26 @@ func walk(node syntax.Expr, field int, visit func(node syntax.Expr, field int) b
 	return false
 }
 
+// TypeName returns the name of a type in a hint, without the module typing, and empty for other
+// expressions.
+func TypeName(hint syntax.Expr) string {
+	if attribute, ok := hint.(*syntax.Attribute); ok {
+		if of, ok := attribute.X.(*syntax.Name); ok && of.ID == "typing" {
+			return attribute.Name
+		}
+		return ""
+	}
+	name, ok := hint.(*syntax.Name)
+	if !ok {
+		return ""
+	}
+	return name.ID
+}
+
 // UnionTypes appends the types that a hint is a union of.
 func UnionTypes(hint syntax.Expr, to []syntax.Expr) (parts []syntax.Expr, ok bool) {
 	switch hint := hint.(type) {
-	case *syntax.Constant, *syntax.Name:
+	case *syntax.Constant, *syntax.Name, *syntax.Attribute:
 		return append(to, hint), true
 	case *syntax.Binary:
 		if hint.Op != "|" {
@@ -259,12 +279,11 @@ func UnionTypes(hint syntax.Expr, to []syntax.Expr) (parts []syntax.Expr, ok boo
 		}
 		return UnionTypes(hint.Y, to)
 	case *syntax.Subscript:
-		of, named := hint.X.(*syntax.Name)
-		switch {
-		case named && of.ID == "Optional":
+		switch TypeName(hint.X) {
+		case "Optional":
 			to, ok = UnionTypes(hint.Index, to)
 			return append(to, &syntax.Constant{}), ok
-		case named && of.ID == "Union":
+		case "Union":
 			items := []syntax.Expr{hint.Index}
 			if several, is := hint.Index.(*syntax.Sequence); is {
 				items = several.Items

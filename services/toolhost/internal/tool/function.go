@@ -228,7 +228,7 @@ func (f *function) parse() {
 func (f *function) addParam(m *module, def *syntax.Def, p *syntax.Param) {
 	param := Param{Name: p.Name, Type: Type{anything: p.Hint == nil}, Optional: p.Default != nil}
 	if p.Hint != nil {
-		param.Type, _ = hintType(p.Hint)
+		param.Type, _ = hints{}.read(p.Hint)
 	}
 	if param.Optional {
 		m.parseDefault(def, p, &param)
@@ -250,7 +250,7 @@ func (f *function) bind(positional []python.Value, keyword *python.Dict) (args [
 	}
 	for i, arg := range args {
 		if !f.params[i].Type.accepts(arg) {
-			return nil, nil, wrongType(&f.params[i], arg)
+			return nil, nil, f.params[i].Type.refuse(f.params[i].Name, arg)
 		}
 	}
 	return args, named, nil

@@ -239,8 +239,8 @@ func TestModuleMistakes(t *testing.T) {
 			"1:18: act: x has the default NOT_GIVEN; write its type as Union[…, NotGiven]"}},
 		{"def act(x: Union[str, NotGiven] = None) -> None:\n  '''Acts.\n\n  Args:\n    x: X.\n  '''\n", []string{
 			"1:35: act: x may be NotGiven; its default is NOT_GIVEN"}},
-		{"def act(x: Union[str, bool]) -> None:\n  '''Acts.\n\n  Args:\n    x: X.\n  '''\n", []string{
-			"1:12: act: the type of x is none that a model can give; write str, bool, int, float, List[…] or Dict[str, …], perhaps in Optional[…] or Union[…, NotGiven]"}},
+		{"def act(x: Set[str]) -> None:\n  '''Acts.\n\n  Args:\n    x: X.\n  '''\n", []string{
+			"1:12: act: the type of x is none that a model can give; write str, bool, int, float, Literal[…], an Enum of this file, List[…] or Dict[str, …], perhaps in Optional[…] or Union[…, NotGiven]"}},
 		{toolSource("w = world", "return f'{wrold}'"), []string{
 			"7:9: act: world is no value to keep or pass on; call world.rows, world.value, world.add, world.update, world.remove, world.now, world.new_id, world.random, world.schedule, world.unschedule",
 			`8:12: act: name "wrold" is not defined`}},

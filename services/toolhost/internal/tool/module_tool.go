@@ -2,13 +2,11 @@ package tool
 
 import (
 	"context"
-	"math/big"
 	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/toolsandbox/toolsandbox/python"
-	"github.com/toolsandbox/toolsandbox/python/source"
 	"github.com/toolsandbox/toolsandbox/python/syntax"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/session"
 )
@@ -198,8 +196,8 @@ func (m *module) param(def *syntax.Def, p *syntax.Param, doc docstring) Param {
 		return out
 	}
 	var ok bool
-	if out.Type, ok = hintType(p.Hint); !ok {
-		m.fail(p.Hint.Offset(), name, "the type of %s is none that a model can give; write str, bool, int, float, List[…] or Dict[str, …], perhaps in Optional[…] or Union[…, NotGiven]", p.Name)
+	if out.Type, ok = (hints{program: m.prepared}).read(p.Hint); !ok || out.Type.anything {
+		m.fail(p.Hint.Offset(), name, "the type of %s is none that a model can give; write str, bool, int, float, Literal[…], an Enum of this file, List[…] or Dict[str, …], perhaps in Optional[…] or Union[…, NotGiven]", p.Name)
 		return out
 	}
 	if out.Optional {
@@ -224,68 +222,10 @@ func (m *module) parseDefault(def *syntax.Def, p *syntax.Param, out *Param) {
 		return
 	}
 	var ok bool
-	if out.Default, ok = constant(p.Default); !ok || !out.Type.accepts(out.Default) {
+	if out.Default, ok = constant(p.Default); !ok && m.prepared != nil {
+		out.Default, ok = m.prepared.Member(p.Default)
+	}
+	if !ok || !out.Type.accepts(out.Default) {
 		m.fail(at, name, "the default of %s does not fit its type, or is no constant; write one that does, or Optional[…] and None", p.Name)
 	}
-}
-
-// constant returns the value of a scalar literal.
-func constant(x syntax.Expr) (python.Value, bool) {
-	switch x := x.(type) {
-	case *syntax.Constant:
-		switch x.Value.(type) {
-		case nil, bool, int, *big.Int, float64, string:
-			return python.ValueOf(x.Value), true
-		}
-	case *syntax.Unary:
-		value, _ := constant(x.X)
-		if i, ok := value.AsBigInt(); ok && x.Op == "-" {
-			return python.BigInt(i.Neg(i)), true
-		}
-		if f, ok := value.AsFloat(); ok && x.Op == "-" {
-			return python.Float(-f), true
-		}
-	}
-	return python.None(), false
-}
-
-// hintType returns the type of a hint. ok is false for a type that tools do not support.
-func hintType(hint syntax.Expr) (t Type, ok bool) {
-	var parts []syntax.Expr
-	if parts, ok = source.UnionTypes(hint, nil); !ok {
-		return Type{}, false
-	}
-	var classes []class
-	nullable, maybe := false, false
-	for _, part := range parts {
-		switch part := part.(type) {
-		case *syntax.Constant:
-			if part.Value != nil {
-				return Type{}, false
-			}
-			nullable = true
-		case *syntax.Subscript:
-			container, ok := containerOf(part)
-			if !ok {
-				return Type{}, false
-			}
-			classes = append(classes, container)
-		case *syntax.Name:
-			at := slices.IndexFunc(named(), func(s class) bool { return s.name == part.ID })
-			switch {
-			case part.ID == "NotGiven":
-				maybe = true
-			case at < 0:
-				return Type{}, false
-			default:
-				classes = append(classes, named()[at])
-			}
-		}
-	}
-	numbers := len(classes) == 2 && classes[0].kind != classes[1].kind &&
-		!slices.ContainsFunc(classes, func(s class) bool { return s.kind != python.KindInt && s.kind != python.KindFloat })
-	if len(classes) != 1 && !numbers {
-		return Type{}, false
-	}
-	return typeOf(classes, nullable, maybe), true
 }

@@ -256,11 +256,7 @@ func (t *Tool) toProto(s visibility) *worldv1.Tool {
 		param := &t.Params[i]
 		property := &python.Dict{}
 		if s.argType {
-			property.Set("type", python.Str(param.Type.Schema))
-			if itemType := param.Type.Items; itemType != "" {
-				key := map[string]string{"array": "items", "object": "additionalProperties"}[param.Type.Schema]
-				property.Set(key, python.DictOf(python.Item{Key: "type", Value: python.Str(itemType)}))
-			}
+			property = param.Type.schema()
 		}
 		if len(param.Choices) > 0 {
 			property.Set("enum", python.List(texts(param.Choices)...))

@@ -36,7 +36,7 @@ type Param struct {
 	// the type has it.
 	Optional bool
 	Default  python.Value
-	// Choices are the enumerated values of its schema; empty allows any.
+	// Choices are values that its schema enumerates beside the type; empty allows any.
 	Choices []string
 	// Description is what an agent reads.
 	Description string
@@ -82,7 +82,7 @@ type Tool struct {
 	def     *syntax.Def
 	program *interp.Program
 	source  string
-	result  resultType
+	result  *Type
 }
 
 // IsPackTool reports whether the tool is a function of a pack.
@@ -141,14 +141,10 @@ func (a Args) Check() error {
 			continue
 		}
 		if value := a.bound[i].Value; !param.Type.accepts(value) {
-			return wrongType(param, value)
+			return param.Type.refuse(param.Name, value)
 		}
 	}
 	return nil
-}
-
-func wrongType(param *Param, value python.Value) error {
-	return raise("TypeError", "Parameter '"+param.Name+"' is of type '"+value.ClassName()+"', but expected '"+param.Type.Annotation+"'.")
 }
 
 // checkRange raises ValueError for a number outside its range. Other values are in range.
