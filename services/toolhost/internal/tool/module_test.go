@@ -277,8 +277,9 @@ func wantMistakes(t *testing.T, text string, want []string) {
 func TestDecoratorMistakes(t *testing.T) {
 	const (
 		doc     = "\n  '''Acts.'''\n"
-		unknown = `1:2: act: unknown decorator; expected one of @confirm, @unchecked, @user, @backend("NAME"), @confirm("ACTION"), @needs("SERVICE"), @needs_by_default("SERVICE")`
+		unknown = `1:2: act: unknown decorator; expected one of @confirm, @unchecked, @user, @backend("NAME"), @confirm("ACTION"), @needs("SERVICE"), @needs_by_default("SERVICE"), @visible_to("ROLE")`
 		needs   = `1:2: act: write @needs with one or more of "wifi", "cellular" and "location_service"`
+		visible = `1:2: act: write @visible_to("agent"), @visible_to("user") or @visible_to("agent", "user")`
 		confirm = `1:2: act: write @confirm("ACTION") with what the user allows, e.g. "send a text message"`
 	)
 	for _, test := range []struct {
@@ -295,6 +296,10 @@ func TestDecoratorMistakes(t *testing.T) {
 		{"@needs('gps')\ndef act() -> None:" + doc, []string{needs}},
 		{"@needs_by_default('gps')\ndef act() -> None:" + doc, []string{strings.Replace(needs, "@needs", "@needs_by_default", 1)}},
 		{"@needs('wifi', 1)\ndef act() -> None:" + doc, []string{needs}},
+		{"@visible_to\ndef act() -> None:" + doc, []string{visible}},
+		{"@visible_to('system')\ndef act() -> None:" + doc, []string{visible}},
+		{"@visible_to(['agent'])\ndef act() -> None:" + doc, []string{visible}},
+		{"@user\n@visible_to('agent')\ndef act() -> None:" + doc, []string{"2:2: act: @visible_to says the same as @user, or otherwise; remove one of them"}},
 		{"@confirm(' ')\ndef act() -> None:" + doc, []string{confirm}},
 		{"@confirm('pay', 'buy')\ndef act() -> None:" + doc, []string{confirm}},
 	} {
@@ -351,6 +356,40 @@ def _draw():
 	}
 	if Builtin().Find("draw") != nil {
 		t.Error("the built-in tools: got draw among them")
+	}
+}
+
+// TestVisibleTo checks which roles see and call a tool, in whatever order they are written.
+func TestVisibleTo(t *testing.T) {
+	for _, test := range []struct {
+		decorator   string
+		agent, user bool
+	}{
+		{"", true, false},
+		{"@user\n", false, true},
+		{"@visible_to('user')\n", false, true},
+		{"@visible_to('agent')\n", true, false},
+		{"@visible_to('agent', 'user')\n", true, true},
+		{"@confirm\n@visible_to('user', 'agent')\n", true, true},
+	} {
+		catalogue := extendWith(t, test.decorator+"def look() -> float:\n    \"\"\"Looks.\"\"\"\n    return world.now()\n")
+		selection, err := catalogue.Select(&setupv1.ToolSelection{Allow: []string{"look", "end_conversation"}, Augmentations: []setupv1.Augmentation{
+			setupv1.Augmentation_AUGMENTATION_TOOL_NAME_SCRAMBLED,
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		named := func(tools []*worldv1.Tool, name string) bool {
+			return slices.ContainsFunc(tools, func(shown *worldv1.Tool) bool { return shown.GetName() == name && shown.GetExecutionName() == "look" })
+		}
+		look := catalogue.Find("look")
+		got := []bool{
+			named(selection.Agent, "desk_0"), selection.Callable("look", worldv1.Role_ROLE_AGENT), slices.Contains(look.VisibleTo(), worldv1.Role_ROLE_AGENT),
+			named(selection.User, "look"), selection.Callable("look", worldv1.Role_ROLE_USER), slices.Contains(look.VisibleTo(), worldv1.Role_ROLE_USER),
+		}
+		if want := []bool{test.agent, test.agent, test.agent, test.user, test.user, test.user}; !slices.Equal(got, want) {
+			t.Errorf("%q: got %v for the agent's and the user's, want %v", test.decorator, got, want)
+		}
 	}
 }
 

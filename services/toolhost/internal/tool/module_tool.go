@@ -15,6 +15,8 @@ import (
 const (
 	// userDecorator marks a tool of the user.
 	userDecorator = "user"
+	// visibleDecorator names the roles that have a tool.
+	visibleDecorator = "visible_to"
 	// confirmDecorator marks a tool that needs the user's consent, and may say to what.
 	confirmDecorator = "confirm"
 	// needsDecorator names the services that must be on, defaultNeedsDecorator those that must be on
@@ -29,7 +31,7 @@ const (
 )
 
 func decorators() []string {
-	return []string{backendDecorator, confirmDecorator, needsDecorator, defaultNeedsDecorator, uncheckedDecorator, userDecorator}
+	return []string{backendDecorator, confirmDecorator, needsDecorator, defaultNeedsDecorator, uncheckedDecorator, userDecorator, visibleDecorator}
 }
 
 // decorators checks the decorators of a function.
@@ -48,6 +50,8 @@ func (m *module) decorators(def *syntax.Def) {
 			if len(texts) == 0 || slices.ContainsFunc(texts, func(text string) bool { return !slices.Contains(services(), Need(text)) }) {
 				m.fail(x.Offset(), def.Name.ID, `write @%s with one or more of "wifi", "cellular" and "location_service"`, name.ID)
 			}
+		case name.ID == visibleDecorator:
+			m.visible(def, x, texts)
 		case name.ID == confirmDecorator && called:
 			if len(texts) != 1 || strings.TrimSpace(texts[0]) == "" {
 				m.fail(x.Offset(), def.Name.ID, `write @confirm("ACTION") with what the user allows, e.g. "send a text message"`)
@@ -58,8 +62,18 @@ func (m *module) decorators(def *syntax.Def) {
 	}
 }
 
+// visible checks the roles that a decorator gives a tool to.
+func (m *module) visible(def *syntax.Def, x syntax.Expr, roles []string) {
+	if len(roles) == 0 || slices.ContainsFunc(roles, func(role string) bool { return role != toAgent && role != toUser }) {
+		m.fail(x.Offset(), def.Name.ID, `write @visible_to("agent"), @visible_to("user") or @visible_to("agent", "user")`)
+	}
+	if decorated(def, userDecorator) {
+		m.fail(x.Offset(), def.Name.ID, "@visible_to says the same as @user, or otherwise; remove one of them")
+	}
+}
+
 func (m *module) unknownDecorator(def *syntax.Def, x syntax.Expr) {
-	m.fail(x.Offset(), def.Name.ID, `unknown decorator; expected one of @confirm, @unchecked, @user, @backend("NAME"), @confirm("ACTION"), @needs("SERVICE"), @needs_by_default("SERVICE")`)
+	m.fail(x.Offset(), def.Name.ID, `unknown decorator; expected one of @confirm, @unchecked, @user, @backend("NAME"), @confirm("ACTION"), @needs("SERVICE"), @needs_by_default("SERVICE"), @visible_to("ROLE")`)
 }
 
 // decorator returns the name of a decorator, nil for other expressions, and its arguments, which
@@ -136,8 +150,10 @@ func (m *module) tool(def *syntax.Def) *Tool {
 		m.fail(def.Offset(), name, "there is no hint of what it returns; write -> None if that is nothing")
 	}
 	doc := m.docstring(def)
+	roles, _ := decoratorTexts(def, visibleDecorator)
+	forUser := decorated(def, userDecorator) || slices.Contains(roles, toUser)
 	t := &Tool{
-		Name: name, Module: m.name, Description: doc.description, User: decorated(def, userDecorator), Unchecked: decorated(def, uncheckedDecorator),
+		Name: name, Module: m.name, Description: doc.description, User: forUser, Shared: forUser && slices.Contains(roles, toAgent), Unchecked: decorated(def, uncheckedDecorator),
 		Backend: backend, Needs: needsOf(def, needsDecorator), DefaultNeeds: needsOf(def, defaultNeedsDecorator), ReadOnly: !m.changesWorld(name, make(map[string]bool)), fromPack: !m.builtin,
 		result: m.result(def), def: def, program: m.prepared, source: m.source,
 	}
@@ -171,8 +187,8 @@ func (m *module) confirmed(def *syntax.Def, t *Tool) {
 	case confirm:
 		t.ConsentAction = strings.ReplaceAll(t.Name, "_", " ")
 	}
-	if confirm && t.User {
-		m.fail(def.Offset(), t.Name, "the user's own calls need no consent; take @%s or @%s away", confirmDecorator, userDecorator)
+	if confirm && t.User && !t.Shared {
+		m.fail(def.Offset(), t.Name, "the user's own calls need no consent; take @%s away, or give the tool to the agent too", confirmDecorator)
 	}
 	if other, twice := m.confirm[t.Name]; twice && other != confirm {
 		m.fail(def.Offset(), t.Name, "the implementations of a tool all have @%s, or none has; add it, or take it away", confirmDecorator)

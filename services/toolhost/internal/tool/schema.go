@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/toolsandbox/toolsandbox/internal/ported/fuzzy"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
@@ -105,7 +107,10 @@ func (c *Catalogue) Select(selection *setupv1.ToolSelection) (*Selection, error)
 			s.user[t.Name] = true
 			seen.Name = t.Name // the user's tools keep their names
 			s.User = append(s.User, seen)
-			continue
+			if !t.Shared {
+				continue
+			}
+			seen = proto.CloneOf(seen)
 		}
 		s.agent[t.Name] = true
 		if !visible.name {

@@ -55,6 +55,8 @@ type Tool struct {
 	Definitions []python.Item
 	// User reports whether the user has the tool; otherwise the agent has it.
 	User bool
+	// Shared reports that the agent has a tool of the user as well.
+	Shared bool
 	// Needs are the services that every call needs. DefaultNeeds are additional ones if the optional
 	// arguments are omitted.
 	Needs, DefaultNeeds []Need
@@ -88,12 +90,16 @@ type Tool struct {
 // IsPackTool reports whether the tool is a function of a pack.
 func (t *Tool) IsPackTool() bool { return t.fromPack }
 
-// VisibleTo returns the role that has the tool.
-func (t *Tool) VisibleTo() worldv1.Role {
-	if t.User {
-		return worldv1.Role_ROLE_USER
+// VisibleTo returns the roles that have the tool.
+func (t *Tool) VisibleTo() []worldv1.Role {
+	switch {
+	case t.Shared:
+		return []worldv1.Role{worldv1.Role_ROLE_AGENT, worldv1.Role_ROLE_USER}
+	case t.User:
+		return []worldv1.Role{worldv1.Role_ROLE_USER}
+	default:
+		return []worldv1.Role{worldv1.Role_ROLE_AGENT}
 	}
-	return worldv1.Role_ROLE_AGENT
 }
 
 // Args are the bound arguments of a call.
