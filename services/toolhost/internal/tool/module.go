@@ -115,6 +115,11 @@ type module struct {
 	defs     map[string]*syntax.Def
 	tools    []*Tool
 	mistakes source.Mistakes
+	// foreign are the names that imports of other modules bind, with their modules. contexts are the
+	// variables that hold the original's context. replaced are expressions that are reported.
+	foreign  map[string]string
+	contexts map[string]bool
+	replaced map[syntax.Expr]bool
 }
 
 // fail records a mistake at an offset of the source.
@@ -129,6 +134,7 @@ func (m *module) compile() {
 		return
 	}
 	m.prepared = library().Prepare(m.program)
+	m.foreign, m.contexts, m.replaced = foreignNames(m.program), make(map[string]bool), make(map[syntax.Expr]bool)
 	for _, s := range m.program.Body {
 		def, ok := s.(*syntax.Def)
 		if !ok {
@@ -145,11 +151,6 @@ func (m *module) compile() {
 		m.fail(0, "", "there is no tool: a tool is a function whose name begins with a letter")
 	}
 	m.mistakes.Sort()
-}
-
-// refusal is the reason for which a module cannot be imported.
-func refusal(module string) string {
-	return module + " cannot be imported: tools may import " + source.Importable + "; the world is there as world"
 }
 
 // hint returns a suggestion for an unknown name.

@@ -218,9 +218,9 @@ func TestModuleMistakes(t *testing.T) {
 		{"def _act():\n  pass\n", []string{"1:1: file: there is no tool: a tool is a function whose name begins with a letter"}},
 		{"print('x')\ndef act() -> None:" + doc, []string{"1:1: file: only imports, constants, enumerations and functions stand at the top of a file; move it into a function"}},
 		{"if True:\n  A = 1\ndef act() -> None:" + doc, []string{"1:1: file: only imports, constants, enumerations and functions stand at the top of a file; move it into a function"}},
-		{"import random\nfrom tool_sandbox.common import x\ndef act() -> None:" + doc, []string{
-			"1:1: file: random cannot be imported: tools may import datetime, enum, json, math, re and typing; the world is there as world",
-			"2:1: file: tool_sandbox.common cannot be imported: tools may import datetime, enum, json, math, re and typing; the world is there as world"}},
+		{"import secrets\nfrom tool_sandbox.common import x\ndef act() -> None:" + doc, []string{
+			"1:1: file: secrets cannot be imported: tools may import datetime, enum, json, math, re and typing; the world is there as world",
+			"2:1: file: remove this import of tool_sandbox.common: decorators, NOT_GIVEN and the exceptions need none, and the world is there as world"}},
 		{"def act() -> None:" + doc + "def act() -> None:" + doc, []string{
 			"3:1: act: there are two functions act; rename one of them"}},
 		{"def search_contacts() -> None:" + doc, []string{"1:1: search_contacts: the name is that of a built-in tool; rename the function, or give it a @backend of its own"}},

@@ -39,6 +39,7 @@ func (m *module) decorators(def *syntax.Def) {
 	for _, x := range def.Decorators {
 		name, texts, called := decorator(x)
 		switch {
+		case m.originalDecorator(def, x):
 		case name == nil, name.Binding != syntax.BindingBuiltin, library().Has(name.ID) && !slices.Contains(decorators(), name.ID):
 			m.unknownDecorator(def, x)
 		case !library().Has(name.ID): // reported by names
