@@ -98,7 +98,10 @@ func (d *timedelta) total() *big.Int {
 // durationOf returns the duration of a number of microseconds.
 func durationOf(micros *big.Int) *timedelta {
 	days, rest := floorDivide(micros, big.NewInt(microsPerDay))
-	if !days.IsInt64() || days.Int64() > maxDays || days.Int64() < -maxDays {
+	if !days.IsInt64() {
+		panic(raise("OverflowError", "Python int too large to convert to C int"))
+	}
+	if days.Int64() > maxDays || days.Int64() < -maxDays {
 		panic(raise("OverflowError", "days=%s; must have magnitude <= %d", days, maxDays))
 	}
 	return &timedelta{int(days.Int64()), int(rest.Int64())}

@@ -1,6 +1,7 @@
 package interp
 
 import (
+	"context"
 	"slices"
 	"strings"
 
@@ -309,7 +310,7 @@ func (p *Program) Choices(hint syntax.Expr) (values []python.Value, ok bool) {
 	if !isName {
 		return nil, false
 	}
-	m := p.machine(nil, nil)
+	m := p.machine(context.Background(), nil)
 	c := m.enumerationOf(name)
 	if c == nil {
 		return nil, false
@@ -331,7 +332,7 @@ func (p *Program) Member(x syntax.Expr) (value python.Value, ok bool) {
 	if !isName {
 		return value, false
 	}
-	c := p.machine(nil, nil).enumerationOf(name)
+	c := p.machine(context.Background(), nil).enumerationOf(name)
 	if c == nil || c.enum.aliases[attribute.Name] == nil {
 		return value, false
 	}

@@ -112,7 +112,7 @@ func mathIsqrt(a *arguments) any {
 	if i.Sign() < 0 {
 		panic(raise("ValueError", "isqrt() argument must be nonnegative"))
 	}
-	a.chargeSteps(i.BitLen() / 64)
+	a.chargeSteps(i.BitLen() / 8)
 	a.alloc(i.BitLen() / 8)
 	return normalize(new(big.Int).Sqrt(i))
 }
@@ -421,7 +421,7 @@ func exactLog10(x float64) float64 {
 func mathPow(a *arguments) any {
 	args := a.positionalOnly(2, 2)
 	x, y := real(args[0]), real(args[1])
-	a.chargeSteps(powerSteps)
+	a.chargeSteps(4 * powerSteps)
 	if x == 0 && y < 0 && !math.IsInf(y, 0) {
 		panic(mathDomain())
 	}

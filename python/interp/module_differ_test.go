@@ -25,18 +25,25 @@ func (*clockHost) Zone() *time.Location {
 	return zone
 }
 
-// callFile calls the function run of a file and returns what it prints, and its exception.
-func callFile(tb testing.TB, source string) (output, exception string) {
+// fileOf prepares a file and returns its last function.
+func fileOf(tb testing.TB, source string) (*Program, *syntax.Def) {
 	tb.Helper()
 	file, err := syntax.ParseFile(source)
 	if err != nil {
-		return "", err.Error()
+		tb.Fatalf("%s: %v", source, err)
 	}
 	def, ok := file.Body[len(file.Body)-1].(*syntax.Def)
 	if !ok {
 		tb.Fatalf("%s: the last statement is no function", source)
 	}
-	_, outcome := NewLibrary(Names{}).Prepare(file).Call(tb.Context(), def, nil, &clockHost{})
+	return NewLibrary(Names{}).Prepare(file), def
+}
+
+// callFile calls the last function of a file and returns what it prints, and its exception.
+func callFile(tb testing.TB, source string) (output, exception string) {
+	tb.Helper()
+	program, def := fileOf(tb, source)
+	_, outcome := program.Call(tb.Context(), def, nil, &clockHost{})
 	if outcome.Err != nil {
 		return outcome.Output, outcome.Err.Error()
 	}

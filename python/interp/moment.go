@@ -352,7 +352,7 @@ func posixParts(v any) (seconds, micros int) {
 func checkSeconds(size float64, seconds int) int {
 	const first, last = -epochOrdinal * secondsPerDay, (maxOrdinal - epochOrdinal + 2) * secondsPerDay
 	switch {
-	case math.Abs(size) > 1<<62:
+	case math.Abs(size) >= math.MaxInt64:
 		panic(raise("OverflowError", "timestamp out of range for platform time_t"))
 	case seconds < first || seconds > last:
 		year := 1970 + seconds/31556952

@@ -18,6 +18,9 @@ type Meter interface {
 // workBatch is the number of steps after which the meter hears of them.
 const workBatch = 256
 
+// rangesPerStep is how many ranges of a set cost a step.
+const rangesPerStep = 8
+
 // Mode says where a match has to begin and end.
 type Mode uint8
 
@@ -228,6 +231,9 @@ func (m *matcher) resume(base int) (pc, at int, ok bool) {
 func (m *matcher) one(s *set, at int) (size int, ok bool) {
 	if at >= m.end {
 		return 0, false
+	}
+	if n := len(s.ranges); n >= rangesPerStep {
+		m.work(n / rangesPerStep)
 	}
 	r, size := python.DecodeRune(m.text[at:m.end])
 	return size, s.has(r)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/toolsandbox/toolsandbox/internal/ported/geodesic"
 	"github.com/toolsandbox/toolsandbox/internal/ported/units"
@@ -286,6 +287,17 @@ type moduleWorld struct {
 
 // Callable implements interp.Host. The library contains all functions by name.
 func (moduleWorld) Callable(string) bool { return false }
+
+// Now implements interp.Clock.
+func (m moduleWorld) Now() float64 { return m.world.Now() }
+
+// Zone implements interp.Clock.
+func (m moduleWorld) Zone() *time.Location {
+	if zone := m.world.Config().Zone; zone != nil {
+		return zone
+	}
+	return time.UTC
+}
 
 // Call implements interp.Host.
 func (m moduleWorld) Call(name string, positional []python.Value, keyword *python.Dict) (python.Value, error) {
