@@ -56,7 +56,7 @@ func inRange(result float64, args ...float64) any {
 var mathFunctions = map[string]func(float64) float64{
 	"fabs": math.Abs, "sqrt": math.Sqrt, "cbrt": math.Cbrt, "exp": math.Exp, "exp2": math.Exp2, "expm1": math.Expm1, "log1p": math.Log1p,
 	"sin": math.Sin, "cos": math.Cos, "tan": math.Tan, "asin": math.Asin, "acos": math.Acos, "atan": math.Atan,
-	"sinh": math.Sinh, "cosh": math.Cosh, "tanh": math.Tanh, "asinh": math.Asinh, "acosh": math.Acosh, "atanh": math.Atanh,
+	"sinh": sinh, "cosh": cosh, "tanh": tanh, "asinh": math.Asinh, "acosh": math.Acosh, "atanh": math.Atanh,
 	"degrees": func(x float64) float64 { return x * (180 / math.Pi) }, "radians": func(x float64) float64 { return x * (math.Pi / 180) },
 	"erf": math.Erf, "erfc": math.Erfc, "gamma": math.Gamma,
 	"lgamma": func(x float64) float64 {
@@ -68,6 +68,10 @@ var mathFunctions = map[string]func(float64) float64{
 func mathOf(a *arguments) any {
 	x := real(a.one())
 	result := mathFunctions[a.name](x)
+	if exactFunctions[a.name] != nil {
+		a.chargeSteps(4 * powerSteps)
+		result = exactly(a.name, x, result)
+	}
 	switch a.name {
 	case "degrees":
 		return result
@@ -370,7 +374,11 @@ func mathLdexp(a *arguments) any {
 }
 
 // logarithm returns the natural logarithm, that to base 2 or that to base 10 of any positive number.
-func logarithm(v any, of func(float64) float64) float64 {
+func (a *arguments) logarithm(v any, function string) float64 {
+	a.chargeSteps(4 * powerSteps)
+	of := func(x float64) float64 {
+		return exactly(function, x, map[string]func(float64) float64{"log": math.Log, "log2": math.Log2, "log10": log10}[function](x))
+	}
 	if i, ok := toBigInt(v); ok {
 		if i.Sign() <= 0 {
 			panic(mathDomain())
@@ -390,33 +398,19 @@ func logarithm(v any, of func(float64) float64) float64 {
 
 func mathLog(a *arguments) any {
 	args := a.positionalOnly(1, 2)
-	result := logarithm(args[0], math.Log)
+	result := a.logarithm(args[0], "log")
 	if args[1] == absent {
 		return result
 	}
-	base := logarithm(args[1], math.Log)
+	base := a.logarithm(args[1], "log")
 	if base == 0 {
 		panic(raise("ZeroDivisionError", "float division by zero"))
 	}
 	return result / base
 }
 
-// mathLogOf implements log2 and log10, which are exact for powers of their base.
-func mathLogOf(a *arguments) any {
-	of := math.Log2
-	if a.name == "log10" {
-		of = exactLog10
-	}
-	return logarithm(a.one(), of)
-}
-
-func exactLog10(x float64) float64 {
-	result := math.Log10(x)
-	if near := math.Round(result); near >= 0 && near <= 22 && math.Pow10(int(near)) == x {
-		return near
-	}
-	return result
-}
+// mathLogOf implements log2 and log10.
+func mathLogOf(a *arguments) any { return a.logarithm(a.one(), a.name) }
 
 func mathPow(a *arguments) any {
 	args := a.positionalOnly(2, 2)
@@ -434,7 +428,8 @@ func mathPair(a *arguments) any {
 	x, y := real(args[0]), real(args[1])
 	switch a.name {
 	case "atan2":
-		return math.Atan2(x, y)
+		a.chargeSteps(4 * powerSteps)
+		return atan2(x, y)
 	case "copysign":
 		return math.Copysign(x, y)
 	case "nextafter":
@@ -447,6 +442,20 @@ func mathPair(a *arguments) any {
 	default:
 		return inRange(math.Remainder(x, y), nanOnly(x), nanOnly(y))
 	}
+}
+
+// atan2 is exact where the point is neither on an axis nor at infinity.
+func atan2(y, x float64) float64 {
+	approximate := math.Atan2(y, x)
+	if x == 0 || y == 0 || math.IsInf(x, 0) || math.IsInf(y, 0) || math.IsNaN(approximate) {
+		return approximate
+	}
+	angle := bigAtan(newExact().Quo(exact(y), exact(x)))
+	if x < 0 {
+		angle.Add(angle, newExact().Mul(exact(math.Copysign(1, y)), exactPi()))
+	}
+	result, _ := angle.Float64()
+	return result
 }
 
 // nanOnly is NaN for NaN, and 0 for other numbers, infinities included.
