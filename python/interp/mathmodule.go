@@ -24,8 +24,8 @@ func newMath() *module {
 	return m
 }
 
-// real returns the float of an argument.
-func real(v any) float64 {
+// realNumber returns the float of an argument.
+func realNumber(v any) float64 {
 	if !isNumber(v) {
 		panic(raise("TypeError", "must be real number, not %s", typeName(v)))
 	}
@@ -66,7 +66,7 @@ var mathFunctions = map[string]func(float64) float64{
 }
 
 func mathOf(a *arguments) any {
-	x := real(a.one())
+	x := realNumber(a.one())
 	result := mathFunctions[a.name](x)
 	if exactFunctions[a.name] != nil {
 		a.chargeSteps(4 * powerSteps)
@@ -99,7 +99,7 @@ func mathRound(a *arguments) any {
 		panic(raise("TypeError", "must be real number, not %s", typeName(v)))
 	}
 	round := map[string]func(float64) float64{"ceil": math.Ceil, "floor": math.Floor, "trunc": math.Trunc}[a.name]
-	return truncate(round(real(v)))
+	return truncate(round(realNumber(v)))
 }
 
 // whole returns an argument that has to be an int.
@@ -217,7 +217,7 @@ func mathGCD(a *arguments) any {
 }
 
 func mathIs(a *arguments) any {
-	x := real(a.one())
+	x := realNumber(a.one())
 	switch a.name {
 	case "isnan":
 		return math.IsNaN(x)
@@ -234,9 +234,9 @@ func mathIsClose(a *arguments) any {
 	for _, k := range a.named {
 		switch k.name {
 		case "rel_tol":
-			tolerances[0] = real(k.value)
+			tolerances[0] = realNumber(k.value)
 		case "abs_tol":
-			tolerances[1] = real(k.value)
+			tolerances[1] = realNumber(k.value)
 		default:
 			panic(raise("TypeError", "'%s' is an invalid keyword argument for isclose()", k.name))
 		}
@@ -244,7 +244,7 @@ func mathIsClose(a *arguments) any {
 	if len(a.positional) != 2 {
 		panic(raise("TypeError", "isclose() takes exactly 2 positional arguments (%d given)", len(a.positional)))
 	}
-	x, y := real(a.positional[0]), real(a.positional[1])
+	x, y := realNumber(a.positional[0]), realNumber(a.positional[1])
 	switch {
 	case tolerances[0] < 0 || tolerances[1] < 0:
 		panic(raise("ValueError", "tolerances must be non-negative"))
@@ -261,7 +261,7 @@ func mathIsClose(a *arguments) any {
 func mathFsum(a *arguments) any {
 	total, special := new(big.Float).SetPrec(2200), 0.0
 	for _, item := range a.collect(nil, a.one()) {
-		x := real(item)
+		x := realNumber(item)
 		a.chargeSteps(4)
 		if math.IsInf(x, 0) || math.IsNaN(x) {
 			if math.IsInf(x, 0) && math.IsInf(special, 0) && x != special {
@@ -330,7 +330,7 @@ func mathHypot(a *arguments) any {
 	}
 	values := make([]float64, len(a.positional))
 	for i, arg := range a.positional {
-		values[i] = real(arg)
+		values[i] = realNumber(arg)
 	}
 	return a.norm(values)
 }
@@ -343,13 +343,13 @@ func mathDist(a *arguments) any {
 	}
 	values := make([]float64, len(p))
 	for i := range p {
-		values[i] = real(p[i]) - real(q[i])
+		values[i] = realNumber(p[i]) - realNumber(q[i])
 	}
 	return a.norm(values)
 }
 
 func mathModf(a *arguments) any {
-	x := real(a.one())
+	x := realNumber(a.one())
 	if math.IsInf(x, 0) {
 		return &tuple{[]any{math.Copysign(0, x), x}}
 	}
@@ -358,14 +358,14 @@ func mathModf(a *arguments) any {
 }
 
 func mathFrexp(a *arguments) any {
-	x := real(a.one())
+	x := realNumber(a.one())
 	fraction, exponent := math.Frexp(x)
 	return &tuple{[]any{fraction, exponent}}
 }
 
 func mathLdexp(a *arguments) any {
 	args := a.positionalOnly(2, 2)
-	x := real(args[0])
+	x := realNumber(args[0])
 	if _, _, isInt := integer(args[1]); !isInt {
 		panic(raise("TypeError", "Expected an int as second argument to ldexp."))
 	}
@@ -373,7 +373,7 @@ func mathLdexp(a *arguments) any {
 	return inRange(math.Ldexp(x, exponent), x)
 }
 
-// logarithm returns the natural logarithm, that to base 2 or that to base 10 of any positive number.
+// logarithm returns the natural logarithm, or that to base 2 or 10, of any positive number.
 func (a *arguments) logarithm(v any, function string) float64 {
 	a.chargeSteps(4 * powerSteps)
 	of := func(x float64) float64 {
@@ -389,7 +389,7 @@ func (a *arguments) logarithm(v any, function string) float64 {
 			return of(mantissa) + float64(shift)*of(2)
 		}
 	}
-	x := real(v)
+	x := realNumber(v)
 	if x <= 0 {
 		panic(mathDomain())
 	}
@@ -414,7 +414,7 @@ func mathLogOf(a *arguments) any { return a.logarithm(a.one(), a.name) }
 
 func mathPow(a *arguments) any {
 	args := a.positionalOnly(2, 2)
-	x, y := real(args[0]), real(args[1])
+	x, y := realNumber(args[0]), realNumber(args[1])
 	a.chargeSteps(4 * powerSteps)
 	if x == 0 && y < 0 && !math.IsInf(y, 0) {
 		panic(mathDomain())
@@ -425,7 +425,7 @@ func mathPow(a *arguments) any {
 // mathPair implements functions of two numbers.
 func mathPair(a *arguments) any {
 	args := a.positionalOnly(2, 2)
-	x, y := real(args[0]), real(args[1])
+	x, y := realNumber(args[0]), realNumber(args[1])
 	switch a.name {
 	case "atan2":
 		a.chargeSteps(4 * powerSteps)
@@ -467,7 +467,7 @@ func nanOnly(x float64) float64 {
 }
 
 func mathUlp(a *arguments) any {
-	x := math.Abs(real(a.one()))
+	x := math.Abs(realNumber(a.one()))
 	switch {
 	case math.IsNaN(x) || math.IsInf(x, 0):
 		return x

@@ -81,7 +81,7 @@ class A(Enum):
     W = auto()
 `
 
-// moduleProgram returns a file that prints the value of an expression, or the type of its exception.
+// moduleProgram returns a file that prints the value of an expression, or its exception's type.
 func moduleProgram(x string) string {
 	return moduleHead + "def run():\n    try:\n        print(repr(" + x + "))\n    except Exception as e:\n        print(type(e).__name__)\n"
 }
@@ -120,8 +120,8 @@ func randomPattern(random *rand.Rand, depth int) string {
 	return out.String()
 }
 
-// randomExpressions returns expressions that search with random regular expressions, and that format
-// and parse random times and durations.
+// randomExpressions returns expressions with random regular expressions, numbers, times and
+// durations.
 func randomExpressions(n int) (expressions []string) {
 	random := rand.New(rand.NewPCG(*seed, 0))
 	for range n {

@@ -52,10 +52,10 @@ func timeOfDay(hour, minute, second, micro int) int {
 	return ((hour*60+minute)*60+second)*microsPerSecond + micro
 }
 
-// field returns an argument that is a part of a date or a time.
-func field(v any, otherwise int) int {
+// field returns an argument that is a part of a date or a time, by default 0.
+func field(v any) int {
 	if v == absent {
-		return otherwise
+		return 0
 	}
 	i, large, ok := integer(v)
 	switch {
@@ -80,11 +80,11 @@ func zoneOf(v any) *timezone {
 
 func newDate(a *arguments) any {
 	args := a.bind(3, "year", "month", "day")
-	return &moment{class: dateClass, day: ordinal(field(args[0], 0), field(args[1], 0), field(args[2], 0))}
+	return &moment{class: dateClass, day: ordinal(field(args[0]), field(args[1]), field(args[2]))}
 }
 
 func foldOf(v any) int {
-	fold := field(v, 0)
+	fold := field(v)
 	if fold != 0 && fold != 1 {
 		panic(raise("ValueError", "fold must be either 0 or 1"))
 	}
@@ -94,15 +94,15 @@ func foldOf(v any) int {
 func newDatetimeValue(a *arguments) any {
 	args := a.bind(3, "year", "month", "day", "hour", "minute", "second", "microsecond", "tzinfo", "fold")
 	return &moment{
-		class: datetimeClass, day: ordinal(field(args[0], 0), field(args[1], 0), field(args[2], 0)),
-		micros: timeOfDay(field(args[3], 0), field(args[4], 0), field(args[5], 0), field(args[6], 0)), zone: zoneOf(args[7]), fold: foldOf(args[8]),
+		class: datetimeClass, day: ordinal(field(args[0]), field(args[1]), field(args[2])),
+		micros: timeOfDay(field(args[3]), field(args[4]), field(args[5]), field(args[6])), zone: zoneOf(args[7]), fold: foldOf(args[8]),
 	}
 }
 
 func newTime(a *arguments) any {
 	args := a.bind(0, "hour", "minute", "second", "microsecond", "tzinfo", "fold")
 	return &moment{
-		class: timeClass, micros: timeOfDay(field(args[0], 0), field(args[1], 0), field(args[2], 0), field(args[3], 0)), zone: zoneOf(args[4]),
+		class: timeClass, micros: timeOfDay(field(args[0]), field(args[1]), field(args[2]), field(args[3])), zone: zoneOf(args[4]),
 		fold: foldOf(args[5]),
 	}
 }
@@ -299,7 +299,7 @@ func momentReplace(a *arguments) any {
 
 func fromOrdinal(a *arguments) any {
 	class, _ := a.self.(*class)
-	day := field(a.one(), 0)
+	day := field(a.one())
 	if day < 1 || day > maxOrdinal {
 		panic(raise("ValueError", "ordinal must be >= 1"))
 	}
@@ -401,7 +401,7 @@ func dateFromTimestamp(a *arguments) any {
 
 // datetimeNow implements now, today and utcnow. The time is that of the host.
 func datetimeNow(a *arguments) any {
-	var zone any = absent
+	zone := absent
 	if a.name == "now" {
 		zone = a.bind(0, "tz")[0]
 	} else {

@@ -52,12 +52,13 @@ type saved struct {
 	pc       int // -1-register for a register
 	at       int // or the old value
 	low      int // of opMany: the position down to which it can go back
-	repeated int // of opMany: 0 for other entries, 1 greedy, 2+count lazy
+	repeated int // of opMany: 1 greedy, 2+count lazy; 0 for others
 }
 
 // Match returns the positions of the groups of a match of text[start:end], two for each, -1 for
-// those that have not matched, and the number of the group that ended last. It returns nil if nothing matches. Assertions see the text before
-// start. Without empty the match may not be empty at the start.
+// those that have not matched, and the number of the group that ended last. It returns nil if
+// nothing matches. Assertions see the text before start. Without empty the match may not be empty
+// at the start.
 func (r *Regexp) Match(text string, start, end int, mode Mode, empty bool, meter Meter) []int {
 	m := &matcher{Regexp: r, text: text, end: end, full: mode == Full, meter: meter, notEmptyAt: -1, registers: make([]int, r.registers)}
 	meter.Grow(8 * r.registers)
@@ -72,9 +73,10 @@ func (r *Regexp) Match(text string, start, end int, mode Mode, empty bool, meter
 		m.work(len(m.registers) / 8)
 		if last, ok := m.run(0, at, true); ok {
 			meter.Work(m.steps)
-			found := append(m.registers[:2*(r.Groups+1):2*(r.Groups+1)], m.registers[1])
-			found[0], found[1] = at, last
-			return found
+			positions := make([]int, 2*r.Groups+2, 2*r.Groups+3)
+			copy(positions, m.registers)
+			positions[0], positions[1] = at, last
+			return append(positions, m.registers[1])
 		}
 		if mode != Search || at >= end {
 			meter.Work(m.steps)
@@ -110,7 +112,7 @@ func (m *matcher) set(register, value int) {
 	m.registers[register] = value
 }
 
-// back undoes changes down to the last place to go on from. ok is false if there is none above base.
+// back undoes changes down to the last place to go on from. ok is false without one above base.
 func (m *matcher) back(base int) (next saved, ok bool) {
 	for len(m.stack) > base {
 		next = m.stack[len(m.stack)-1]
@@ -147,26 +149,6 @@ func (m *matcher) run(pc, at int, whole bool) (end int, ok bool) {
 			if at, matched = m.many(i, pc, at); matched {
 				pc++
 			}
-		case opSplit:
-			m.push(saved{pc: i.x, at: at})
-			pc++
-		case opJump:
-			pc = i.x
-		case opSave:
-			if m.set(i.x, at); i.x&1 == 1 {
-				m.set(1, i.x/2)
-			}
-			pc++
-		case opBegin:
-			m.set(i.x, 0)
-			m.set(i.x+1, -1)
-			pc++
-		case opEnter:
-			m.set(i.x, m.registers[i.x]+1)
-			m.set(i.x+1, at)
-			pc++
-		case opRepeat:
-			pc = m.repeat(i, pc, at)
 		case opAt:
 			matched = m.isAt(i, at)
 			pc++
@@ -181,10 +163,8 @@ func (m *matcher) run(pc, at int, whole bool) (end int, ok bool) {
 			if at, matched = m.again(i, at); matched {
 				pc++
 			}
-		case opCondition:
-			if pc++; m.registers[2*i.x+1] < 0 {
-				pc = i.y
-			}
+		default:
+			pc = m.follow(i, pc, at)
 		}
 		if matched {
 			continue
@@ -193,6 +173,33 @@ func (m *matcher) run(pc, at int, whole bool) (end int, ok bool) {
 			return 0, false
 		}
 	}
+}
+
+// follow executes an instruction that matches nothing itself, and returns the next one.
+func (m *matcher) follow(i *instruction, pc, at int) (next int) {
+	switch i.op {
+	case opSplit:
+		m.push(saved{pc: i.x, at: at})
+	case opJump:
+		return i.x
+	case opSave:
+		if m.set(i.x, at); i.x&1 == 1 {
+			m.set(1, i.x/2)
+		}
+	case opBegin:
+		m.set(i.x, 0)
+		m.set(i.x+1, -1)
+	case opEnter:
+		m.set(i.x, m.registers[i.x]+1)
+		m.set(i.x+1, at)
+	case opRepeat:
+		return m.repeat(i, pc, at)
+	case opCondition:
+		if m.registers[2*i.x+1] < 0 {
+			return i.y
+		}
+	}
+	return pc + 1
 }
 
 // resume goes back to the last place to go on from.

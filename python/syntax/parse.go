@@ -20,7 +20,7 @@ func ParseFile(source string) (*Module, error) {
 // error is an *Error.
 func ParseTree(source string) (*Module, error) { return parse(source, mode{}) }
 
-// mode says what a parser accepts: whether the tree is for running, and whether it may have classes.
+// mode says what a parser accepts: whether the tree is for running, and may have classes.
 type mode struct{ compiled, classes bool }
 
 func parse(source string, mode mode) (module *Module, err error) {

@@ -1,12 +1,17 @@
 package tool
 
 import (
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/toolsandbox/toolsandbox/python"
+	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/session"
 )
 
 // enumHead is the top of a file with enumerations.
@@ -190,5 +195,61 @@ func TestEnumTrace(t *testing.T) {
 	}
 	if got, want := python.Repr(args.Trace()), "{'x': 'green'}"; got != want {
 		t.Errorf("trace: got %s, want %s", got, want)
+	}
+}
+
+// TestToolFilesPage loads the file on docs/tool-files.md and calls its tools.
+func TestToolFilesPage(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "docs", "tool-files.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	block := regexp.MustCompile("(?s)```python\n(.*?)```").FindSubmatch(page)
+	if block == nil {
+		t.Fatal("the page: got no block of Python, want one")
+	}
+	catalogue, w := extendWith(t, string(block[1])), noteWorld(t)
+	for _, test := range []struct{ tool, arguments, want string }{
+		{"list_colors", "{}", "['red', 'green']"},
+		{"mix_paint", `{"color": "green"}`, "'matt green at 22:43'"},
+		{"mix_paint", `{"color": "blue"}`, "ValueError: Parameter 'color' is 'blue', but expected one of 'red', 'green'."},
+	} {
+		if got := call(t, catalogue, w, test.tool, test.arguments); got != test.want {
+			t.Errorf("%s with %s: got %s, want %s", test.tool, test.arguments, got, test.want)
+		}
+	}
+}
+
+// TestModules calls tools that import modules, in each form, in the session's time and zone.
+func TestModules(t *testing.T) {
+	zone, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct{ head, body, want string }{
+		{"import math", "return math.floor(2.5) + round(math.pi)", "5"},
+		{"from math import sqrt as root", "return root(2)", "1.4142135623730951"},
+		{"import re", "return re.sub(r'\\d+', '#', 'a1b22')", "'a#b#'"},
+		{"import re\nPLATE = re.compile(r'[A-Z]{2}-\\d+')", "return [bool(PLATE.match(x)) for x in ('AB-12', 'x')]", "[True, False]"},
+		{"from datetime import timedelta\nDAY = 24 * 60 * 60\nWEEK = timedelta(days=7)", "return [DAY, WEEK.days]", "[86400, 7]"},
+		{"import datetime", "return str(datetime.datetime.now())", "'2023-11-14 23:13:20'"},
+		{"from datetime import date as day", "return day.today().isoformat()", "'2023-11-14'"},
+		{"from datetime import datetime, timezone", "return [datetime.now().timestamp() == world.now(), datetime.now(timezone.utc).hour]", "[True, 22]"},
+		{"from datetime import datetime", "return datetime.fromtimestamp(0).isoformat()", "'1970-01-01T01:00:00'"},
+		{"import json", "return json.loads('[1]')", "[1]"},
+		{"", "import math, json\n    from datetime import timedelta\n    return str(timedelta(hours=math.ceil(1.5)))", "'2:00:00'"},
+		{"import datetime", "return datetime.datetime.now()", "TypeError: Object of type datetime is not JSON serializable"},
+		{"import re", "return re.match('(a+)+$', 'a' * 50 + 'b')", "TimeoutError: more than 200000 steps are needed"},
+		{"import math", "return math.factorial(10 ** 6)", "MemoryError: the number is too large"},
+		{"import re", "return re.compile('(')", "re.error: missing ), unterminated subpattern at position 0"},
+	} {
+		catalogue := extendWith(t, test.head+"\ndef act() -> Any:\n    '''Acts.'''\n    "+test.body+"\n")
+		w := session.NewWorld(&session.Config{Zone: zone, Schema: noteSchema(t)}, 1_700_000_000)
+		if got := call(t, catalogue, &w, "act", "{}"); got != test.want {
+			t.Errorf("%s, %s: got %s, want %s", test.head, test.body, got, test.want)
+		}
+		if !catalogue.Find("act").ReadOnly {
+			t.Errorf("%s: it changes the world, want read-only", test.body)
+		}
 	}
 }

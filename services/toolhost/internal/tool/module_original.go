@@ -229,8 +229,8 @@ func (r *nameChecker) of(x syntax.Expr, module, function string) bool {
 	}
 }
 
-// contextCall returns the call of a method of the original's context that an expression begins with,
-// and the calls of methods and the subscripts behind it. root is nil for other expressions.
+// contextCall returns the call of a method of the original's context that an expression begins
+// with, and the calls of methods and the subscripts behind it. root is nil for other expressions.
 func (r *nameChecker) contextCall(x syntax.Expr) (root *syntax.Call, steps []syntax.Expr) {
 	switch x := x.(type) {
 	case *syntax.Call:
@@ -288,8 +288,8 @@ func (r *nameChecker) worldCall(method, table string, root *syntax.Call, steps [
 	}
 }
 
-// conditions returns the named arguments that mean the same as a condition of polars: comparisons of
-// pl.col("name") with ==, joined by &.
+// conditions returns the named arguments that mean the same as a condition of polars: comparisons
+// of pl.col("name") with ==, joined by &.
 func (r *nameChecker) conditions(x syntax.Expr) (text string, ok bool) {
 	switch x := x.(type) {
 	case *syntax.Binary:
