@@ -447,6 +447,9 @@ func FuzzModule(f *testing.F) {
 		f.Add(source)
 	}
 	f.Add(toolSource("return world.rows('note', ['title'], pages__min=x)"))
+	f.Add(originalFile(f, "before.py"))
+	f.Add(hintFile("x: Optional[List[Color]] = None", "[re.sub('a*', str(x), f'{c!r:>5}') for c in Color]"))
+	f.Add("import datetime, math, re\nP = re.compile('(a|b)*')\ndef act() -> Any:\n  '''A.'''\n  return [str(datetime.datetime.now()), math.comb(5, 2), P.findall('ab')]\n")
 	f.Add("@user\ndef act(x: str | None = -1, *y) -> f'{world}':\n  '''A.\n  Args:\n  x\n x: y\n  '''\n  return [world.add('note', {**x}) for x in x]\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		catalogue, err := Builtin().Extend(Pack{Modules: []*setupv1.ToolModule{{Name: "desk", Source: text}}, Schema: noteSchema(t)})
