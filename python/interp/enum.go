@@ -2,6 +2,7 @@ package interp
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 
@@ -319,6 +320,17 @@ func (p *Program) Choices(hint syntax.Expr) (values []python.Value, ok bool) {
 		values = append(values, python.ValueOf(member.value))
 	}
 	return slices.Clip(values), len(values) > 0
+}
+
+// MemberNames returns the names of an enumeration of the file, nil if a name is none.
+func (p *Program) MemberNames(name *syntax.Name) (names []string) {
+	if !p.enums {
+		return nil
+	}
+	if c := p.machine(context.Background(), nil).enumerationOf(name); c != nil {
+		names = slices.Sorted(maps.Keys(c.enum.aliases))
+	}
+	return names
 }
 
 // Member returns the value of an expression such as Color.RED, a member of an enumeration of the

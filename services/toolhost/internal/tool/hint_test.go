@@ -171,7 +171,8 @@ func TestHintMistakes(t *testing.T) {
 		{"def act(x: Dict[int, str]) -> None:\n" + doc, []string{"1:12: act: " + unknown}},
 		{"def act(x: Any) -> None:\n" + doc, []string{"1:12: act: " + unknown}},
 		{"def act(x: Literal['a'] = 'b') -> None:\n" + doc, []string{"1:27: act: the default of x does not fit its type, or is no constant; write one that does, or Optional[…] and None"}},
-		{enum + "class C(Enum):\n  A = 1\ndef act(x: C = C.B) -> None:\n" + doc, []string{"4:16: act: the default of x does not fit its type, or is no constant; write one that does, or Optional[…] and None"}},
+		{enum + "class C(Enum):\n  A = 1\ndef act(x: C = C.B) -> None:\n" + doc, []string{`4:16: act: C has no member B; did you mean "A"?`}},
+		{enum + "class C(str, Enum):\n  RED = 'r'\ndef act(x: str) -> str:\n" + doc + "  return C.REED.upper() + C.upper(x)\n", []string{`10:10: act: C has no member REED; did you mean "RED"?`}},
 		{"class C:\n  A = 1\ndef act(x: str) -> None:\n" + doc, []string{
 			"1:1: C: a class is an enumeration here; write class C(str, Enum) with from enum import Enum, or use a dict"}},
 		{enum + "class C(Enum):\n  A = []\n  A = 1\n  A = 2\n  def f(self):\n    pass\ndef act(x: str) -> None:\n" + doc, []string{

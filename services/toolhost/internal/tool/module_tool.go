@@ -240,7 +240,9 @@ func (m *module) parseDefault(def *syntax.Def, p *syntax.Param, out *Param) {
 	}
 	var ok bool
 	if out.Default, ok = constant(p.Default); !ok && m.prepared != nil {
-		out.Default, ok = m.prepared.Member(p.Default)
+		if out.Default, ok = m.prepared.Member(p.Default); !ok && m.missingMember(p.Default) != nil {
+			return // reported by names
+		}
 	}
 	if !ok || !out.Type.accepts(out.Default) {
 		m.fail(at, name, "the default of %s does not fit its type, or is no constant; write one that does, or Optional[…] and None", p.Name)
