@@ -193,8 +193,8 @@ func TestMistakes(t *testing.T) {
 	for _, c := range []struct{ name, source, want string }{
 		{"syntax", "def f(wanted: float, found: float) -> float\n", "measures/mine.py:1:44: file: Python cannot read this: "},
 		{"no function", "X = 1\n", "measures/mine.py:1:1: file: there is no measure"},
-		{"statement", "print(1)\ndef f(wanted: float, found: float) -> float:" + doc, "measures/mine.py:1:1: file: only imports, constants and functions"},
-		{"import", "import random\ndef f(wanted: float, found: float) -> float:" + doc, "random cannot be imported: measures may import json and typing"},
+		{"statement", "print(1)\ndef f(wanted: float, found: float) -> float:" + doc, "measures/mine.py:1:1: file: only imports, constants, enumerations and functions"},
+		{"import", "import random\ndef f(wanted: float, found: float) -> float:" + doc, "random cannot be imported: measures may import datetime, enum, json, math, re and typing"},
 		{"docstring", "def f(wanted: float, found: float) -> float:\n    return 1.0\n", "1:1: f: there is no docstring"},
 		{"parameters", "def f(a: float, b: float) -> float:" + doc, "f: takes (a, b), expected (wanted, found) of a measure, or (tool_name, arguments, result)"},
 		{"default", "def f(wanted: float, found: float = 1.0) -> float:" + doc, "f: takes (wanted, found), expected"},

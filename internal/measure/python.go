@@ -59,7 +59,7 @@ func (m *module) fail(at int, function, format string, args ...any) {
 
 // compile converts the public functions to measures and extractors.
 func (m *module) compile() {
-	program, defs := source.Parse(m.source, "measures may import json and typing", m.fail)
+	program, defs := source.Parse(m.source, refusal, m.fail)
 	if program == nil {
 		return
 	}
@@ -82,6 +82,11 @@ func (m *module) compile() {
 		m.fail(0, "", "there is no measure: a measure is a function whose name begins with a letter; begin those of helpers with _")
 	}
 	m.mistakes.Sort()
+}
+
+// refusal is the reason for which a module cannot be imported.
+func refusal(module string) string {
+	return module + " cannot be imported: measures may import " + source.Importable
 }
 
 // checkNames finds undefined names.

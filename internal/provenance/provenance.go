@@ -172,14 +172,7 @@ func (c *Conversation) isVocabulary(tool string, item python.Item) bool {
 	if at < 0 {
 		return false
 	}
-	schema := list[at].Schema
-	for _, key := range []string{"enum", "examples"} {
-		values, _ := schema.Field(key).AsList()
-		if slices.ContainsFunc(values, item.Value.Equal) {
-			return true
-		}
-	}
-	if schema.Field("default").Equal(item.Value) || schema.Field("const").Equal(item.Value) {
+	if namesValue(list[at].Schema, item.Value) {
 		return true
 	}
 	described := newFacts()
@@ -187,6 +180,30 @@ func (c *Conversation) isVocabulary(tool string, item python.Item) bool {
 	number, ok := numberOf(item.Value)
 	text, isText := item.Value.AsStr()
 	return ok && described.isTold(number) || isText && described.words[fold(text)]
+}
+
+// namesValue reports whether a schema names a value, or all values in a list or a dict.
+func namesValue(schema, value python.Value) bool {
+	for _, key := range []string{"enum", "examples"} {
+		values, _ := schema.Field(key).AsList()
+		if slices.ContainsFunc(values, value.Equal) {
+			return true
+		}
+	}
+	alternatives, _ := schema.Field("anyOf").AsList()
+	if schema.Field("default").Equal(value) || schema.Field("const").Equal(value) ||
+		slices.ContainsFunc(alternatives, func(one python.Value) bool { return namesValue(one, value) }) {
+		return true
+	}
+	items, _ := value.AsList()
+	part := schema.Field("items")
+	if dict, ok := value.AsDict(); ok {
+		part = schema.Field("additionalProperties")
+		for _, item := range dict.Items() {
+			items = append(items, item.Value)
+		}
+	}
+	return len(items) > 0 && !slices.ContainsFunc(items, func(item python.Value) bool { return !namesValue(part, item) })
 }
 
 // judge collects the untold arguments of one call.

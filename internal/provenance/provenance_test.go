@@ -30,7 +30,8 @@ func returned(json string) *worldv1.Message {
 
 // stars is a tool with a scale, an enum and a default.
 var stars = &worldv1.Tool{Name: "rate", ParametersJson: `{"properties": {
-	"stars": {"type": "integer", "description": "From 1 to 5."}, "speed": {"enum": ["express"]}, "copies": {"default": 9}}}`}
+	"stars": {"type": "integer", "description": "From 1 to 5."}, "speed": {"enum": ["express"]}, "copies": {"default": 9},
+	"colors": {"type": "array", "items": {"enum": ["rd7", "bl9"]}}, "rooms": {"additionalProperties": {"anyOf": [{"type": "null"}, {"enum": ["rd7"]}]}}}}`}
 
 // clock is the answer of a clock: Tuesday, 7 October 2025, 17:40.
 var clock = returned("1759884000.0")
@@ -44,6 +45,8 @@ var untold = map[string]struct {
 }{
 	"nothing":                  {nil, "f", `{}`, nil},
 	"vocabulary":               {nil, "rate", `{"stars": 5, "speed": "express", "copies": 9, "on": true, "what": null}`, nil},
+	"nested vocabulary":        {nil, "rate", `{"colors": ["rd7", "bl9"], "rooms": {"a": "rd7"}}`, nil},
+	"another nested value":     {nil, "rate", `{"colors": ["rd7", "gr8"]}`, []string{`colors "rd7"`, `colors "gr8"`}},
 	"another value":            {nil, "rate", `{"stars": 4, "speed": "B2", "copies": 8}`, []string{`stars 4`, `speed "B2"`, `copies 8`}},
 	"free words":               {nil, "f", `{"query": "coffee shop", "relationship": "mother"}`, nil},
 	"phone, national":          {[]*worldv1.Message{says(user, agent, "It's (415) 555-0177.")}, "f", `{"phone_number": "+14155550177"}`, nil},

@@ -120,6 +120,11 @@ func (c *class) method(name string) native {
 		if f := c.methods[name]; f != nil {
 			return f
 		}
+		if c.enum != nil {
+			if f := c.enum.mixin.method(name); f != nil {
+				return f
+			}
+		}
 	}
 	return nil
 }
@@ -128,8 +133,15 @@ func (c *class) method(name string) native {
 func typeOf(a *arguments) any { return a.classFor(a.one()) }
 
 func (m *machine) classFor(v any) *class {
-	if e, ok := v.(*exception); ok {
-		return e.class
+	switch v := v.(type) {
+	case *exception:
+		return v.class
+	case object:
+		return v.kind()
+	case *class:
+		if v.enum != nil {
+			return enumType
+		}
 	}
 	if c := m.types[typeName(v)]; c != nil {
 		return c
@@ -141,9 +153,16 @@ func (m *machine) classFor(v any) *class {
 func (m *machine) attribute(x any, name string) (any, error) {
 	c := m.classFor(x)
 	if f := c.method(name); f != nil {
-		return &builtin{name: name, self: x, call: f}, nil
+		return &builtin{name: name, self: plain(x), call: f}, nil
 	}
 	switch x := x.(type) {
+	case object:
+		if v := x.attribute(m, name); v != absent {
+			return v, nil
+		}
+		if v, ok := c.attributes[name]; ok {
+			return v, nil
+		}
 	case *module:
 		if v, ok := x.members[name]; ok {
 			return v, nil
@@ -192,6 +211,13 @@ func (m *machine) classAttribute(c *class, name string) (any, error) {
 		return &builtin{name: name, call: fromKeys}, nil
 	case f != nil:
 		return &builtin{name: name, call: unbound(c, name, f)}, nil
+	case c.enum != nil:
+		return c.enum.attribute(name)
+	}
+	for of := c; of != nil; of = of.base {
+		if v, ok := of.attributes[name]; ok {
+			return v, nil
+		}
 	}
 	return nil, raise("AttributeError", "type object '%s' has no attribute '%s'", c.short(), name)
 }
@@ -205,7 +231,7 @@ func unbound(c *class, name string, f native) native {
 		if !a.classFor(a.positional[0]).isSubclass(c) {
 			panic(raise("TypeError", "descriptor '%s' for '%s' objects doesn't apply to a '%s' object", name, c.name, typeName(a.positional[0])))
 		}
-		return f(&arguments{a.machine, name, a.positional[0], a.positional[1:], a.named})
+		return f(&arguments{a.machine, name, plain(a.positional[0]), a.positional[1:], a.named})
 	}
 }
 

@@ -33,11 +33,15 @@ func (m *machine) equal(x, y any, depth int) bool {
 		panic(raise("RecursionError", "maximum recursion depth exceeded in comparison"))
 	}
 	m.chargeSteps(1)
+	x, y = plain(x), plain(y)
 	if isNumber(x) && isNumber(y) {
 		order, ordered := python.CompareNumbers(x, y)
 		return ordered && order == 0
 	}
 	switch x := x.(type) {
+	case ordered:
+		order, ok := x.order(m, y, false)
+		return ok && order == 0
 	case string:
 		text, ok := y.(string)
 		m.chargeSteps(len(x) / 64)
@@ -130,11 +134,17 @@ func (m *machine) less(op string, x, y any, depth int) bool {
 		panic(raise("RecursionError", "maximum recursion depth exceeded in comparison"))
 	}
 	m.chargeSteps(1)
+	given, other := x, y
+	x, y = plain(x), plain(y)
 	if isNumber(x) && isNumber(y) {
 		order, ordered := python.CompareNumbers(x, y)
 		return ordered && satisfies(op, order)
 	}
 	switch x := x.(type) {
+	case ordered:
+		if order, ok := x.order(m, y, true); ok {
+			return satisfies(op, order)
+		}
 	case string:
 		if y, ok := y.(string); ok {
 			m.chargeSteps(min(len(x), len(y)) / 64)
@@ -159,7 +169,7 @@ func (m *machine) less(op string, x, y any, depth int) bool {
 			return isSubset(a, b) && (len(op) == 2 || a.live < b.live)
 		}
 	}
-	panic(raise("TypeError", "'%s' not supported between instances of '%s' and '%s'", op, typeName(x), typeName(y)))
+	panic(raise("TypeError", "'%s' not supported between instances of '%s' and '%s'", op, typeName(given), typeName(other)))
 }
 
 func satisfies(op string, order int) bool {
@@ -187,7 +197,11 @@ func (m *machine) lessItems(op string, x, y []any, depth int) bool {
 
 // contains returns x in y.
 func (m *machine) contains(x, y any) bool {
-	switch y := y.(type) {
+	switch y := plain(y).(type) {
+	case *class:
+		if y.enum != nil {
+			return y.enum.contains(x, y)
+		}
 	case string:
 		text := requireString(x, "'in <string>' requires string as left operand, not %s")
 		m.chargeSteps(len(y) / 64)

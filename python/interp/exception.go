@@ -15,7 +15,7 @@ func newExceptionTree() map[string]*class {
 		{"", "BaseException"},
 		{"BaseException", "Exception", "SystemExit", "KeyboardInterrupt", "GeneratorExit"},
 		{"Exception", "ArithmeticError", "AssertionError", "AttributeError", "EOFError", "ImportError", "LookupError", "MemoryError", "NameError", "OSError",
-			"RuntimeError", "StopIteration", "SyntaxError", "TypeError", "ValueError", "Warning", "BufferError", "ReferenceError", "SystemError"},
+			"RuntimeError", "StopIteration", "SyntaxError", "TypeError", "ValueError", "Warning", "BufferError", "ReferenceError", "SystemError", regexError},
 		{"ArithmeticError", "FloatingPointError", "OverflowError", "ZeroDivisionError"},
 		{"ImportError", "ModuleNotFoundError"},
 		{"LookupError", "IndexError", "KeyError"},
@@ -89,7 +89,7 @@ func exceptionAttribute(e *exception, name string) any {
 			return e.args[0]
 		}
 	case "msg":
-		if e.class.name == "json.decoder.JSONDecodeError" && len(e.args) > 0 {
+		if (e.class.name == "json.decoder.JSONDecodeError" || e.class.name == regexError) && len(e.args) > 0 {
 			return e.args[0]
 		}
 	}

@@ -71,6 +71,8 @@ func (m *machine) simpleStmt(f *frame, s syntax.Stmt) {
 	switch s := s.(type) {
 	case *syntax.Def:
 		m.store(f, s.Name, m.decorated(f, s))
+	case *syntax.Class:
+		m.store(f, s.Name, m.defineClass(f, s))
 	case *syntax.AnnAssign:
 		if s.X == nil {
 			return
@@ -270,6 +272,25 @@ func (m *machine) raise(f *frame, s *syntax.Raise) {
 
 const jsonModule = "json"
 
+// modules holds the modules that files of functions may import. Programs may import json alone.
+var modules = newModules()
+
+func newModules() map[string]*module {
+	all := make(map[string]*module)
+	for _, m := range []*module{newJSON(), newEnumModule(), newMath(), newDatetime(), newRegex()} {
+		all[m.name] = m
+	}
+	return all
+}
+
+// imported returns a module that the program may import, nil if there is none.
+func (m *machine) imported(name string) *module {
+	if m.modules == nil && name == jsonModule {
+		return newJSON()
+	}
+	return m.modules[name]
+}
+
 // isOriginalModule reports whether a module is one of ToolSandbox that contains only tools and
 // types.
 func isOriginalModule(module string) bool {
@@ -283,9 +304,9 @@ func missingModule(name string) error {
 }
 
 func (m *machine) imports(f *frame, s *syntax.Import) {
-	switch {
-	case s.Module == jsonModule:
-		m.store(f, s.Name, newJSON())
+	switch imported := m.imported(s.Module); {
+	case imported != nil:
+		m.store(f, s.Name, imported)
 	case isOriginalModule(s.Module):
 		m.store(f, s.Name, &module{name: s.Module})
 	default:
@@ -296,13 +317,13 @@ func (m *machine) imports(f *frame, s *syntax.Import) {
 // importsFrom binds a member of a module. It ignores imports from ToolSandbox's modules: their
 // tools are predefined.
 func (m *machine) importsFrom(f *frame, s *syntax.ImportFrom) {
-	switch {
-	case s.Name == nil && (s.Module == jsonModule || isOriginalModule(s.Module)):
+	switch imported := m.imported(s.Module); {
+	case s.Name == nil && (imported != nil || isOriginalModule(s.Module)):
 		return
-	case s.Module == jsonModule:
-		member, ok := newJSON().members[s.Member]
+	case imported != nil:
+		member, ok := imported.members[s.Member]
 		if !ok {
-			panic(raise("ImportError", "cannot import name '%s' from 'json'", s.Member))
+			panic(raise("ImportError", "cannot import name '%s' from '%s'", s.Member, s.Module))
 		}
 		m.store(f, s.Name, member)
 	case isOriginalModule(s.Module) && m.host.Callable(s.Member):

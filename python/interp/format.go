@@ -84,6 +84,12 @@ func (m *machine) format(v any, text string) string {
 	if text == "" {
 		return m.str(v)
 	}
+	switch of := v.(type) {
+	case *member:
+		v = of.formatted(m)
+	case formattable:
+		return of.format(m, text)
+	}
 	if !isNumber(v) {
 		return m.formatText(v, text)
 	}

@@ -176,6 +176,12 @@ func absOf(a *arguments) any {
 	if f, ok := v.(float64); ok {
 		return math.Abs(f)
 	}
+	if d, ok := v.(*timedelta); ok {
+		if d.days < 0 {
+			return d.signed("-")
+		}
+		return d
+	}
 	i, ok := toBigInt(v)
 	if !ok {
 		panic(raise("TypeError", "bad operand type for abs(): '%s'", typeName(v)))

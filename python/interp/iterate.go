@@ -31,7 +31,12 @@ func (m *machine) advance(it iterator) (item any, ok bool) {
 
 // iter returns iter(v).
 func (m *machine) iter(v any) iterator {
-	switch v := v.(type) {
+	switch v := plain(v).(type) {
+	case *class:
+		if v.enum != nil {
+			items := v.enum.items()
+			return &sequenceIterator{items: &items, kind: "generator"}
+		}
 	case *list:
 		return &sequenceIterator{items: &v.items, kind: "list_iterator"}
 	case *tuple:
@@ -51,16 +56,17 @@ func (m *machine) iter(v any) iterator {
 		return &tableIterator{of: &v.of.table, live: v.of.live, what: "dictionary", kind: v.kind}
 	case iterator:
 		return v
-	default:
-		panic(raise("TypeError", "'%s' object is not iterable", typeName(v)))
 	}
+	panic(raise("TypeError", "'%s' object is not iterable", typeName(v)))
 }
 
 // iterable reports whether iter accepts a value.
 func iterable(v any) bool {
-	switch v.(type) {
+	switch v := plain(v).(type) {
 	case *list, *tuple, *rangeValue, string, *dict, *set, *view, iterator:
 		return true
+	case *class:
+		return v.enum != nil
 	default:
 		return false
 	}

@@ -39,6 +39,8 @@ func (m *machine) toPython(v any, depth int) python.Value {
 		return m.listToPython(v, depth)
 	case *list, *tuple:
 		return m.listToPython(v, depth)
+	case *member:
+		return m.toPython(value.value, depth+1)
 	default:
 		panic(unserializable(v))
 	}
@@ -62,7 +64,7 @@ func (m *machine) dictToPython(d *dict, depth int) python.Value {
 	result.Grow(d.live)
 	for _, e := range d.all() {
 		value := m.toPython(e.value, depth+1)
-		key, isText := e.key.(string)
+		key, isText := plain(e.key).(string)
 		if !isText {
 			if e.key != nil && !isNumber(e.key) {
 				panic(raise("TypeError", "keys must be str, int, float, bool or None, not %s", typeName(e.key)))

@@ -79,20 +79,20 @@ func (l *Library) Has(name string) bool {
 	return ok || builtin
 }
 
-// Importable reports whether a program may import from a module.
-func Importable(module string) bool { return module == jsonModule || isOriginalModule(module) }
+// Importable reports whether a file of functions may import from a module.
+func Importable(module string) bool { return modules[module] != nil || isOriginalModule(module) }
 
-// Members returns the sorted names in a module that a program may import, nil if it has any name.
+// Members returns the sorted names in a module that a file may import, nil if it has any name.
 func Members(module string) []string {
-	if module != jsonModule {
+	if modules[module] == nil {
 		return nil
 	}
-	return slices.Sorted(maps.Keys(newJSON().members))
+	return slices.Sorted(maps.Keys(modules[module].members))
 }
 
 // Eval evaluates an expression whose variables have the values. It is safe for concurrent use.
 func (l *Library) Eval(ctx context.Context, expression *syntax.Expression, values []python.Value, host Host) (result python.Value, outcome Outcome) {
-	m := &machine{ctx: ctx, host: host, names: builtins, types: types, library: l.names, catchable: l.classes}
+	m := &machine{ctx: ctx, host: host, names: builtins, types: types, modules: modules, library: l.names, catchable: l.classes}
 	m.module = frame{vars: newVars(len(expression.Scope.Names))}
 	failure := recoverPanic(func() {
 		for i, value := range values {

@@ -62,7 +62,8 @@ type machine struct {
 	host       Host           // nil in Eval
 	names      map[string]any // the builtins
 	types      map[string]*class
-	library    map[string]any // predefined names besides the builtins
+	library    map[string]any     // predefined names besides the builtins
+	modules    map[string]*module // nil if json is the only one
 	module     frame
 	steps      int
 	memory     int
@@ -72,8 +73,9 @@ type machine struct {
 	out        []byte
 	handled    []*exception // innermost last
 	identities map[any]int
-	classes    map[string]*class // exceptions that only the host raises
-	catchable  map[string]*class // other exceptions that the program can name
+	classes    map[string]*class   // exceptions that only the host raises
+	patterns   map[string]*pattern // compiled so far
+	catchable  map[string]*class   // other exceptions that the program can name
 }
 
 // frame holds the variables of a call, a comprehension or the module.

@@ -39,9 +39,12 @@ func integer(v any) (small int, large *big.Int, ok bool) {
 		return 0, nil, true
 	case *big.Int:
 		return 0, v, true
-	default:
-		return 0, nil, false
+	case *member:
+		if v.class.enum.mixin != nil {
+			return integer(v.value)
+		}
 	}
+	return 0, nil, false
 }
 
 // toBigInt converts an int to a big.Int.
@@ -55,7 +58,7 @@ func toBigInt(v any) (*big.Int, bool) {
 
 // float converts a number to a float.
 func float(v any) float64 {
-	f, ok := python.ValueOf(v).Number()
+	f, ok := python.ValueOf(plain(v)).Number()
 	if !ok {
 		panic(raise("OverflowError", "int too large to convert to float"))
 	}
@@ -63,9 +66,11 @@ func float(v any) float64 {
 }
 
 func isNumber(v any) bool {
-	switch v.(type) {
+	switch v := v.(type) {
 	case bool, int, *big.Int, float64:
 		return true
+	case *member:
+		return v.class.enum.mixin != nil && isNumber(v.value)
 	default:
 		return false
 	}
@@ -114,6 +119,10 @@ func (m *machine) unary(op string, x any) any {
 	if op == "not" {
 		return !truth(x)
 	}
+	if d, ok := x.(*timedelta); ok && op != "~" {
+		return d.signed(op)
+	}
+	x = plain(x)
 	if f, ok := x.(float64); ok && op != "~" {
 		if op == "-" {
 			f = -f

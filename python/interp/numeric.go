@@ -8,7 +8,9 @@ import (
 
 func divmodOf(a *arguments) any {
 	args := a.positionalOnly(2, 2)
-	if !isNumber(args[0]) || !isNumber(args[1]) {
+	_, xDuration := args[0].(*timedelta)
+	_, yDuration := args[1].(*timedelta)
+	if (!isNumber(args[0]) || !isNumber(args[1])) && !(xDuration && yDuration) {
 		panic(unsupported("divmod()", args[0], args[1]))
 	}
 	_, xFloat := args[0].(float64)

@@ -12,12 +12,17 @@ import (
 func (m *machine) binary(op string, x, y any) any {
 	opText := op
 	op = strings.TrimSuffix(op, "=")
+	given, other := x, y
+	x, y = plain(x), plain(y)
 	if isNumber(x) && isNumber(y) {
 		return m.arithmetic(op, opText, x, y)
 	}
 	switch op {
 	case "+":
-		return m.concatenate(opText, x, y)
+		switch x.(type) {
+		case string, *list, *tuple:
+			return m.concatenate(opText, x, y)
+		}
 	case "*":
 		n, large, ok := integer(y)
 		sequence := x
@@ -41,7 +46,7 @@ func (m *machine) binary(op string, x, y any) any {
 		}
 	case "%":
 		if text, ok := x.(string); ok {
-			return m.formatPercent(text, y)
+			return m.formatPercent(text, other)
 		}
 	case "|", "&", "-", "^":
 		left, leftOK := x.(*dict)
@@ -56,7 +61,14 @@ func (m *machine) binary(op string, x, y any) any {
 			return result
 		}
 	}
-	panic(unsupported(opText, x, y))
+	for _, operand := range []any{x, y} {
+		if of, ok := operand.(calculable); ok {
+			if result := of.calculate(m, op, x, y); result != absent {
+				return result
+			}
+		}
+	}
+	panic(unsupported(opText, given, other))
 }
 
 func (m *machine) concatenate(opText string, x, y any) any {

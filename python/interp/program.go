@@ -14,6 +14,8 @@ type Program struct {
 	// call. perCall are the others, such as lists, which a call can change.
 	vars    []any
 	perCall []syntax.Stmt
+	// enums reports that the file may define enumerations, to whose members arguments are converted.
+	enums bool
 }
 
 // Prepare returns the program of a file that Parse of package source accepts.
@@ -22,6 +24,8 @@ func (l *Library) Prepare(file *syntax.Module) *Program {
 	m := p.machine(context.Background(), nil)
 	bound := make(map[int]bool)
 	for _, s := range file.Body {
+		_, isClass := s.(*syntax.Class)
+		p.enums = p.enums || isClass
 		slots, constant := binding(s)
 		again := false
 		for _, slot := range slots {
@@ -29,7 +33,7 @@ func (l *Library) Prepare(file *syntax.Module) *Program {
 			bound[slot] = true
 		}
 		if again { // the order of the statements matters
-			return &Program{library: l, vars: newVars(len(file.Scope.Names)), perCall: file.Body}
+			return &Program{library: l, vars: newVars(len(file.Scope.Names)), perCall: file.Body, enums: true}
 		}
 		if !constant || recoverPanic(func() { m.block(&m.module, []syntax.Stmt{s}) }) != nil {
 			p.perCall = append(p.perCall, s)
@@ -49,6 +53,8 @@ func binding(s syntax.Stmt) (slots []int, constant bool) {
 			constant = constant && isConstant(s.Function.Params[i].Default)
 		}
 		return []int{s.Name.Slot}, constant
+	case *syntax.Class:
+		return []int{s.Name.Slot}, true // package source lets members be constants alone
 	case *syntax.Assign:
 		constant = isConstant(s.X)
 		for _, target := range s.Targets {
@@ -110,9 +116,14 @@ func (p *Program) Call(ctx context.Context, function *syntax.Def, args []python.
 		m.block(&m.module, p.perCall)
 		named := make([]namedArgument, 0, len(args))
 		for i := range args {
-			if args[i].Given {
-				named = append(named, namedArgument{args[i].Name, m.fromPython(args[i].Value)})
+			if !args[i].Given {
+				continue
 			}
+			value := m.fromPython(args[i].Value)
+			if p.enums {
+				value = m.toParam(function.Function, args[i].Name, value)
+			}
+			named = append(named, namedArgument{args[i].Name, value})
 		}
 		result = m.toPython(m.call(m.module.vars[function.Name.Slot], nil, named), 0)
 	})
@@ -125,7 +136,7 @@ func (p *Program) Call(ctx context.Context, function *syntax.Def, args []python.
 
 func (p *Program) machine(ctx context.Context, host Host) *machine {
 	return &machine{
-		ctx: ctx, host: host, names: builtins, types: types, library: p.library.names, catchable: p.library.classes,
+		ctx: ctx, host: host, names: builtins, types: types, modules: modules, library: p.library.names, catchable: p.library.classes,
 		module: frame{vars: append([]any(nil), p.vars...)},
 	}
 }

@@ -33,6 +33,10 @@ func (m *machine) str(v any) string {
 		return v
 	case *exception:
 		return m.exceptionText(v)
+	case object:
+		text := v.str(m)
+		m.alloc(len(text))
+		return text
 	default:
 		return m.repr(v)
 	}
@@ -87,6 +91,8 @@ func (p *printer) value(v any) {
 		p.sequence(v, v.class.short()+"(", v.args, ")")
 	case *view:
 		p.sequence(v, typeName(v)+"([", p.collect(nil, v), "])")
+	case object:
+		p.out = append(p.out, v.repr(p.machine)...)
 	default:
 		p.out = append(p.out, opaque(v)...)
 	}
@@ -96,6 +102,9 @@ func (p *printer) value(v any) {
 func opaque(v any) string {
 	switch v := v.(type) {
 	case *class:
+		if v.enum != nil {
+			return "<enum '" + v.name + "'>"
+		}
 		return "<class '" + v.name + "'>"
 	case *builtin:
 		if v.self != nil {

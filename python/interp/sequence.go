@@ -62,7 +62,7 @@ func resolveIndex(index any, length int, what string) int {
 func (m *machine) item(x, index any) any {
 	_, _, isInt := integer(index)
 	s, isSlice := index.(*slice)
-	switch x := x.(type) {
+	switch x := plain(x).(type) {
 	case *dict:
 		i := m.get(&x.table, index)
 		if i < 0 {
@@ -91,7 +91,12 @@ func (m *machine) item(x, index any) any {
 		return m.textItem(x, index)
 	case *rangeValue:
 		return rangeItem(x, index)
+	case subscriptable:
+		return x.item(m, index)
 	case *class:
+		if x.enum != nil {
+			return x.enum.named(index)
+		}
 		if x.constructor() != nil { // a type hint such as list[int]
 			return x
 		}
@@ -294,7 +299,12 @@ func (m *machine) removeItem(x, index any) {
 
 // size returns len(v).
 func size(v any) any {
-	switch v := v.(type) {
+	switch v := plain(v).(type) {
+	case *class:
+		if v.enum != nil {
+			return len(v.enum.members)
+		}
+		panic(raise("TypeError", "object of type 'type' has no len()"))
 	case string:
 		return length(v)
 	case *list:

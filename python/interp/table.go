@@ -113,7 +113,7 @@ type (
 
 // hash returns the map key of a value, which is equal for equal values.
 func (m *machine) hash(v any) any {
-	switch v := v.(type) {
+	switch v := plain(v).(type) {
 	case nil:
 		return noneHash{}
 	case bool:
@@ -142,6 +142,8 @@ func (m *machine) hash(v any) any {
 		text := m.hashText(nil, v, 0)
 		return seqHash(text)
 	case *list, *dict, *view, *slice:
+	case ordered:
+		return v.hash()
 	case *builtin, *tool, *rangeValue:
 		text := m.repr(v)
 		return seqHash(typeName(v) + text)

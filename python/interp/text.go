@@ -13,13 +13,16 @@ import (
 func (a *arguments) stringSelf(minimum, maximum int) (string, []any) {
 	s, _ := a.self.(string)
 	args := a.positionalOnly(minimum, maximum)
+	for i := range args {
+		args[i] = plain(args[i])
+	}
 	a.chargeSteps(len(s) / 64)
 	return s, args
 }
 
 // requireString returns a string, or panics with a TypeError. %s in message is the type's name.
 func requireString(v any, message string) string {
-	text, ok := v.(string)
+	text, ok := plain(v).(string)
 	if !ok {
 		panic(raise("TypeError", "%s", strings.Replace(message, "%s", typeName(v), 1)))
 	}
@@ -34,7 +37,7 @@ func strJoin(a *arguments) any {
 	items := a.collect(nil, args[0])
 	texts := make([]string, len(items))
 	for i, item := range items {
-		text, ok := item.(string)
+		text, ok := plain(item).(string)
 		if !ok {
 			panic(raise("TypeError", "sequence item %d: expected str instance, %s found", i, typeName(item)))
 		}
@@ -184,7 +187,7 @@ func strSplit(a *arguments) any {
 	if orDefault(args[0], nil) == nil {
 		return a.texts(splitSpace(s, limit, a.name == "rsplit"))
 	}
-	separator, ok := args[0].(string)
+	separator, ok := plain(args[0]).(string)
 	switch {
 	case !ok:
 		panic(raise("TypeError", "must be str or None, not %s", typeName(args[0])))

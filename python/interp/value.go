@@ -49,6 +49,10 @@ type (
 		base      *class
 		construct native // constructor; nil if a program cannot create instances
 		methods   map[string]native
+		// attributes are constants and functions of the type itself.
+		attributes map[string]any
+		// enum is nil unless the class is an enumeration of the program.
+		enum *enumeration
 	}
 
 	// exception is an instance of an exception class.
@@ -121,6 +125,8 @@ func typeName(v any) string {
 		return v.class.short()
 	case *view:
 		return [...]string{"dict_keys", "dict_values", "dict_items"}[v.kind]
+	case object:
+		return v.kind().short()
 	case iterator:
 		return v.name()
 	case syntax.EllipsisType:
@@ -136,7 +142,7 @@ func (c *class) short() string { return c.name[strings.LastIndexByte(c.name, '.'
 // isSubclass reports whether a class is another one or derives from it.
 func (c *class) isSubclass(other *class) bool {
 	for ; c != nil; c = c.base {
-		if c == other {
+		if c == other || c.enum != nil && c.enum.mixin.isSubclass(other) {
 			return true
 		}
 	}
@@ -145,7 +151,7 @@ func (c *class) isSubclass(other *class) bool {
 
 // truth reports whether a value is true in a condition. NOT_GIVEN and absent are false.
 func truth(v any) bool {
-	switch v := v.(type) {
+	switch v := plain(v).(type) {
 	case nil, absentType, *notGivenType:
 		return false
 	case bool:
@@ -168,6 +174,8 @@ func truth(v any) bool {
 		return v.length() > 0
 	case *view:
 		return v.of.live > 0
+	case *timedelta:
+		return *v != timedelta{}
 	default:
 		return true
 	}

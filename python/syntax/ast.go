@@ -269,6 +269,15 @@ type (
 		Function   *Function
 		Decorators []Expr
 	}
+	// Class defines a class whose body only assigns its attributes. Only ParseFile reads classes.
+	Class struct {
+		Pos
+		Name  *Name
+		Bases []Expr
+		Body  []Stmt
+		Doc   string
+		Scope *Scope
+	}
 	// Return returns X, or None where X is nil.
 	Return struct {
 		Pos

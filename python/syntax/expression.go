@@ -18,6 +18,7 @@ type parser struct {
 	blocks              int // around the statement
 	function            bool
 	loop                bool
+	classes             bool    // are read
 	assigned            []*Name // by :=
 	lateError           *Error  // of a check that Python makes when everything is read
 }

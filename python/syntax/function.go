@@ -127,10 +127,40 @@ func (p *parser) def(decorators []Expr) Stmt {
 	f.Nesting = p.peak + 1
 	p.peak, p.depth, p.blocks = peak, p.depth-blocks, blocks
 	leave()
-	if do, ok := f.Body[0].(*ExprStmt); ok {
-		if doc, ok := do.X.(*Constant); ok {
-			f.Doc, _ = doc.Value.(string)
+	f.Doc = docstring(f.Body)
+	return &Def{at, name, f, decorators}
+}
+
+// docstring returns the text that a body begins with.
+func docstring(body []Stmt) (doc string) {
+	if do, ok := body[0].(*ExprStmt); ok {
+		if constant, ok := do.X.(*Constant); ok {
+			doc, _ = constant.Value.(string)
 		}
 	}
-	return &Def{at, name, f, decorators}
+	return doc
+}
+
+// class reads a class with its bases. Its attributes are the variables of a scope of its own.
+func (p *parser) class() Stmt {
+	s := &Class{Pos: Pos(p.advance().at)}
+	t := p.name()
+	if p.take("(") {
+		for !p.nextIs(")") {
+			s.Bases = append(s.Bases, p.test())
+			p.recordDepth()
+			if !p.take(",") {
+				break
+			}
+		}
+		p.expect(")")
+	}
+	s.Name = p.variable(t)
+	leave := p.enterFunction(&Function{Args: -1, Kwargs: -1}, "", "")
+	p.function = false
+	s.Scope = p.scope
+	s.Body = p.block()
+	leave()
+	s.Doc = docstring(s.Body)
+	return s
 }

@@ -8,28 +8,36 @@ import (
 )
 
 // Parse reads a program. The error is an *Error.
-func Parse(source string) (*Module, error) { return parse(source, true) }
+func Parse(source string) (*Module, error) { return parse(source, mode{compiled: true}) }
+
+// ParseFile reads a file of functions, which may also define classes. The error is an *Error.
+func ParseFile(source string) (*Module, error) {
+	return parse(source, mode{compiled: true, classes: true})
+}
 
 // ParseTree reads a program as ast.parse does: what Python checks only when it compiles the tree,
 // as "return" outside a function, is no error. Such a tree is not for running as a whole. The
 // error is an *Error.
-func ParseTree(source string) (*Module, error) { return parse(source, false) }
+func ParseTree(source string) (*Module, error) { return parse(source, mode{}) }
 
-func parse(source string, compiled bool) (module *Module, err error) {
+// mode says what a parser accepts: whether the tree is for running, and may have classes.
+type mode struct{ compiled, classes bool }
+
+func parse(source string, mode mode) (module *Module, err error) {
 	if err := checkSource(source); err != nil {
 		return nil, err
 	}
 	defer recoverError(&err, func() { module = nil })
-	p := &parser{lexer: lexer{s: source, brackets: limit.BracketDepth}, scope: newScope(scopeModule, nil)}
+	p := &parser{lexer: lexer{s: source, brackets: limit.BracketDepth}, scope: newScope(scopeModule, nil), classes: mode.classes}
 	p.advance()
 	module = &Module{Scope: p.scope}
 	for p.tok.kind != kindEnd {
 		module.Body = p.statement(module.Body)
 	}
-	if p.lateError != nil && compiled {
+	if p.lateError != nil && mode.compiled {
 		return nil, p.lateError
 	}
-	if wrong := module.Scope.resolve(); wrong != nil && compiled {
+	if wrong := module.Scope.resolve(); wrong != nil && mode.compiled {
 		return nil, wrong
 	}
 	return module, nil

@@ -33,6 +33,10 @@ func (p *parser) statement(body []Stmt) []Stmt {
 			return append(body, p.def(nil))
 		case "try":
 			return append(body, p.tryStmt())
+		case "class":
+			if p.classes {
+				return append(body, p.class())
+			}
 		}
 	}
 	return p.line(body)

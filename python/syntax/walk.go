@@ -43,6 +43,9 @@ func (w walker) stmt(s Stmt) {
 	case *Def:
 		w.exprs(s.Decorators...)
 		w.function(s.Function)
+	case *Class:
+		w.exprs(s.Bases...)
+		w.stmts(s.Body)
 	case *Return:
 		w.exprs(s.X)
 	case *Raise:

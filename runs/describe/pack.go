@@ -110,7 +110,7 @@ func OfPack(loaded *pack.Pack, tools []*toolhostv1.ToolInfo, confirm []*setupv1.
 		}
 		out.Tools = append(out.Tools, PackTool{
 			Name: info.GetTool().GetExecutionName(), File: file, Server: server,
-			VisibleTo: strings.ToLower(world.RoleName(info.GetVisibleTo()[0])), ReadOnly: info.GetReadOnly(),
+			VisibleTo: roles(info.GetVisibleTo()), ReadOnly: info.GetReadOnly(),
 			Description: info.GetTool().GetDescription(), Consent: consent[info.GetTool().GetExecutionName()], Parameters: json.RawMessage(info.GetTool().GetParametersJson()),
 		})
 	}
@@ -121,6 +121,15 @@ func OfPack(loaded *pack.Pack, tools []*toolhostv1.ToolInfo, confirm []*setupv1.
 		})
 	}
 	return out
+}
+
+// roles returns the names of roles.
+func roles(list []worldv1.Role) string {
+	names := make([]string, len(list))
+	for i, role := range list {
+		names[i] = strings.ToLower(world.RoleName(role))
+	}
+	return strings.Join(names, " and ")
 }
 
 func packTable(declared *worldv1.TableSchema) PackTable {

@@ -19,7 +19,6 @@ import (
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	toolsv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/tools/v1"
-	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/python/source"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/holiday"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/host"
@@ -161,7 +160,7 @@ func PackTools(setup *setupv1.Setup) ([]*toolhostv1.ToolInfo, []*setupv1.Consent
 func describe(tools []*tool.Tool) []*toolhostv1.ToolInfo {
 	var infos []*toolhostv1.ToolInfo
 	for _, t := range tools {
-		info := &toolhostv1.ToolInfo{Tool: t.WithoutAugmentations(), Module: t.Module, VisibleTo: []worldv1.Role{t.VisibleTo()}, ReadOnly: t.ReadOnly, Backend: t.Backend}
+		info := &toolhostv1.ToolInfo{Tool: t.WithoutAugmentations(), Module: t.Module, VisibleTo: t.VisibleTo(), ReadOnly: t.ReadOnly, Backend: t.Backend}
 		for _, need := range t.Needs {
 			info.Needs = append(info.Needs, string(need))
 		}

@@ -17,7 +17,8 @@ func TestArgumentsFit(t *testing.T) {
 	const schema = `{"type": "object", "properties": {
 		"b": {"type": "boolean"}, "i": {"type": "integer"}, "n": {"type": "number"}, "s": {"type": "string"},
 		"e": {"enum": ["x", "y"]}, "o": {"type": "object", "properties": {"in": {"type": "integer"}}, "required": ["in"]},
-		"a": {"type": "array", "items": {"type": "boolean"}}, "u": {"type": ["null", "boolean"]}, "free": {}},
+		"a": {"type": "array", "items": {"type": "boolean"}}, "u": {"type": ["null", "boolean"]}, "free": {},
+		"v": {"anyOf": [{"type": "boolean"}, {"enum": ["z"]}]}},
 		"required": ["i", "undescribed"]}`
 	checks := map[string]func(any) bool{
 		"b": isA[bool], "s": isA[string], "o": isA[map[string]any], "a": isA[[]any],
@@ -25,6 +26,7 @@ func TestArgumentsFit(t *testing.T) {
 		"n":           isA[float64],
 		"e":           func(v any) bool { return v == "x" || v == "y" },
 		"u":           func(v any) bool { return v == nil || isA[bool](v) },
+		"v":           func(v any) bool { return v == "z" || isA[bool](v) },
 		"free":        func(v any) bool { return isA[bool](v) || isA[string](v) || isA[float64](v) },
 		"undescribed": func(v any) bool { return isA[bool](v) || isA[string](v) || isA[float64](v) },
 	}

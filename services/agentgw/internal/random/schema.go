@@ -46,6 +46,9 @@ func (d drawer) value(schema python.Value, depth int) python.Value {
 	if choices, _ := schema.Field("enum").AsList(); len(choices) > 0 {
 		return choices[d.IntN(len(choices))]
 	}
+	if alternatives, _ := schema.Field("anyOf").AsList(); len(alternatives) > 0 && depth < maxDepth {
+		return d.value(alternatives[d.IntN(len(alternatives))], depth+1)
+	}
 	switch kind := d.kind(schema.Field("type")); {
 	case kind == "boolean":
 		return python.Bool(d.IntN(2) == 0)

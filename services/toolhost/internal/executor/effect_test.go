@@ -258,9 +258,9 @@ func generatedCall(random *rand.Rand, ids []string, called *tool.Tool) string {
 			value = python.Str(pick(random, "inch", "meter"))
 		case strings.Contains(param.Name, "timestamp"):
 			value = python.Float(1716399000)
-		case param.Type.Schema == "boolean":
+		case strings.Contains(param.Type.Annotation, "bool"):
 			value = python.Bool(random.IntN(2) > 0)
-		case param.Type.Schema == "string":
+		case strings.Contains(param.Type.Annotation, "str"):
 			value = python.Str(pick(random, "Bob", "tea", "Christmas", "Apple"))
 		default:
 			value = python.Int(int64(1 + random.IntN(3)))

@@ -57,7 +57,7 @@ func (c *Catalogue) RequireConsent(s *Selection, confirm []*setupv1.ConsentTool)
 			return other.Name == entry.GetTool() || actionKey(other.action) == actionKey(entry.GetAction())
 		})
 		switch {
-		case t == nil || t.User:
+		case t == nil || t.User && !t.Shared:
 			return nil, fmt.Errorf("%w: consent for %q, which is no tool of the agent", ErrSelection, entry.GetTool())
 		case actionKey(entry.GetAction()) == "":
 			return nil, fmt.Errorf("%w: consent for %q does not say to what", ErrSelection, entry.GetTool())

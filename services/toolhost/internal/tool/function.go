@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/toolsandbox/toolsandbox/internal/ported/geodesic"
 	"github.com/toolsandbox/toolsandbox/internal/ported/units"
@@ -210,7 +211,7 @@ var tableOfFunctions = sync.OnceValue(func() map[string]*function {
 func (f *function) parse() {
 	name := f.name[strings.LastIndexByte(f.name, '.')+1:]
 	m := &module{name: name, source: "def " + name + "(" + f.signature + "):\n    pass\n"}
-	_, defs := source.Parse(m.source, "", m.fail)
+	_, defs := source.Parse(m.source, refusal, m.fail)
 	def := defs[name]
 	if def == nil {
 		panic(m.mistakes) // the table is part of the program
@@ -228,7 +229,7 @@ func (f *function) parse() {
 func (f *function) addParam(m *module, def *syntax.Def, p *syntax.Param) {
 	param := Param{Name: p.Name, Type: Type{anything: p.Hint == nil}, Optional: p.Default != nil}
 	if p.Hint != nil {
-		param.Type, _ = hintType(p.Hint)
+		param.Type, _ = hints{}.read(p.Hint)
 	}
 	if param.Optional {
 		m.parseDefault(def, p, &param)
@@ -250,7 +251,7 @@ func (f *function) bind(positional []python.Value, keyword *python.Dict) (args [
 	}
 	for i, arg := range args {
 		if !f.params[i].Type.accepts(arg) {
-			return nil, nil, wrongType(&f.params[i], arg)
+			return nil, nil, f.params[i].Type.refuse(f.params[i].Name, arg)
 		}
 	}
 	return args, named, nil
@@ -286,6 +287,17 @@ type moduleWorld struct {
 
 // Callable implements interp.Host. The library contains all functions by name.
 func (moduleWorld) Callable(string) bool { return false }
+
+// Now implements interp.Clock.
+func (m moduleWorld) Now() float64 { return m.world.Now() }
+
+// Zone implements interp.Clock.
+func (m moduleWorld) Zone() *time.Location {
+	if zone := m.world.Config().Zone; zone != nil {
+		return zone
+	}
+	return time.UTC
+}
 
 // Call implements interp.Host.
 func (m moduleWorld) Call(name string, positional []python.Value, keyword *python.Dict) (python.Value, error) {

@@ -21,7 +21,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/session"
 )
 
-var update = flag.Bool("update", false, "write the page of functions")
+var update = flag.Bool("update", false, "write the page of functions and the changes of tools for the original")
 
 // may is a day of May 2024 in POSIX seconds.
 const may = 1716399000

@@ -115,6 +115,11 @@ type module struct {
 	defs     map[string]*syntax.Def
 	tools    []*Tool
 	mistakes source.Mistakes
+	// foreign are the names that imports of other modules bind, with their modules. contexts are the
+	// variables that hold the original's context. replaced are expressions that are reported.
+	foreign  map[string]string
+	contexts map[string]bool
+	replaced map[syntax.Expr]bool
 }
 
 // fail records a mistake at an offset of the source.
@@ -124,11 +129,12 @@ func (m *module) fail(at int, function, format string, args ...any) {
 
 // compile converts the public functions to tools.
 func (m *module) compile() {
-	m.program, m.defs = source.Parse(m.source, "tools may import json and typing; the world is there as world", m.fail)
+	m.program, m.defs = source.Parse(m.source, refusal, m.fail)
 	if m.program == nil {
 		return
 	}
 	m.prepared = library().Prepare(m.program)
+	m.foreign, m.contexts, m.replaced = foreignNames(m.program), make(map[string]bool), make(map[syntax.Expr]bool)
 	for _, s := range m.program.Body {
 		def, ok := s.(*syntax.Def)
 		if !ok {

@@ -36,10 +36,15 @@ func (r *nameChecker) hints(def *syntax.Def) {
 	}
 }
 
-// member checks the name in json.name. It ignores names that are bound to something else as well.
+// member checks the name in json.name and in Color.NAME. It ignores names that are bound to
+// something else as well.
 func (r *nameChecker) member(attribute *syntax.Attribute) {
 	x, ok := attribute.X.(*syntax.Name)
 	if !ok || x.Binding != syntax.BindingGlobal {
+		return
+	}
+	if names := r.missingMember(attribute); names != nil {
+		r.failAt(attribute, "%s has no member %s%s", x.ID, attribute.Name, hint(attribute.Name, names))
 		return
 	}
 	var imported *syntax.Import
@@ -54,6 +59,21 @@ func (r *nameChecker) member(attribute *syntax.Attribute) {
 	if known := interp.Members(imported.Module); known != nil && !slices.Contains(known, attribute.Name) {
 		r.failAt(attribute, "%s has no %s%s", imported.Module, attribute.Name, hint(attribute.Name, known))
 	}
+}
+
+// missingMember returns the members of an enumeration if x is Color.NAME and none of them.
+func (m *module) missingMember(x syntax.Expr) (names []string) {
+	attribute, ok := x.(*syntax.Attribute)
+	if !ok {
+		return nil
+	}
+	if of, isName := attribute.X.(*syntax.Name); isName {
+		names = m.prepared.MemberNames(of)
+	}
+	if attribute.Name != strings.ToUpper(attribute.Name) || strings.HasPrefix(attribute.Name, "_") || slices.Contains(names, attribute.Name) {
+		return nil
+	}
+	return names
 }
 
 // boundCall checks the arguments of a call of a function of the file, or of the functions that all

@@ -11,9 +11,9 @@ func TestBodyMistakes(t *testing.T) {
 		want   []string
 	}{
 		{head + "    import os\n    return os.name\n", []string{
-			"6:5: act: os cannot be imported: tools may import json and typing; the world is there as world"}},
-		{head + "    if act:\n        from datetime import date\n    return ''\n", []string{
-			"7:9: act: datetime cannot be imported: tools may import json and typing; the world is there as world"}},
+			"6:5: act: os cannot be imported: tools may import datetime, enum, json, math, re and typing; the world is there as world"}},
+		{head + "    if act:\n        from decimal import Decimal\n    return ''\n", []string{
+			"7:9: act: decimal cannot be imported: tools may import datetime, enum, json, math, re and typing; the world is there as world"}},
 		{head + "    from json import dump\n    return ''\n", []string{"6:5: act: json has no dump here, only JSONDecodeError, dumps, loads"}},
 		{head + "    return json.dumpz(1)\n", []string{`6:12: act: json has no dumpz; did you mean "dumps"?`}},
 		{head + "    return _help(1, 2)\n\n\ndef _help(x):\n    return x\n", []string{"6:12: act: the call of _help does not fit: too many positional arguments"}},

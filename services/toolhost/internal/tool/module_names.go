@@ -37,6 +37,9 @@ func (r *nameChecker) failAt(at syntax.Expr, format string, args ...any) {
 }
 
 func (r *nameChecker) visit(node syntax.Expr) bool {
+	if r.original(node) {
+		return false
+	}
 	switch node := node.(type) {
 	case *syntax.Attribute:
 		if isWorld(node.X) {

@@ -216,11 +216,11 @@ func TestModuleMistakes(t *testing.T) {
 		{"def act(:\n  pass", []string{"1:9: file: Python cannot read this: invalid syntax"}},
 		{"", []string{"1:1: file: there is no tool: a tool is a function whose name begins with a letter"}},
 		{"def _act():\n  pass\n", []string{"1:1: file: there is no tool: a tool is a function whose name begins with a letter"}},
-		{"print('x')\ndef act() -> None:" + doc, []string{"1:1: file: only imports, constants and functions stand at the top of a file; move it into a function"}},
-		{"if True:\n  A = 1\ndef act() -> None:" + doc, []string{"1:1: file: only imports, constants and functions stand at the top of a file; move it into a function"}},
-		{"import random\nfrom tool_sandbox.common import x\ndef act() -> None:" + doc, []string{
-			"1:1: file: random cannot be imported: tools may import json and typing; the world is there as world",
-			"2:1: file: tool_sandbox.common cannot be imported: tools may import json and typing; the world is there as world"}},
+		{"print('x')\ndef act() -> None:" + doc, []string{"1:1: file: only imports, constants, enumerations and functions stand at the top of a file; move it into a function"}},
+		{"if True:\n  A = 1\ndef act() -> None:" + doc, []string{"1:1: file: only imports, constants, enumerations and functions stand at the top of a file; move it into a function"}},
+		{"import secrets\nfrom tool_sandbox.common import x\ndef act() -> None:" + doc, []string{
+			"1:1: file: secrets cannot be imported: tools may import datetime, enum, json, math, re and typing; the world is there as world",
+			"2:1: file: remove this import of tool_sandbox.common: decorators, NOT_GIVEN and the exceptions need none, and the world is there as world"}},
 		{"def act() -> None:" + doc + "def act() -> None:" + doc, []string{
 			"3:1: act: there are two functions act; rename one of them"}},
 		{"def search_contacts() -> None:" + doc, []string{"1:1: search_contacts: the name is that of a built-in tool; rename the function, or give it a @backend of its own"}},
@@ -239,8 +239,8 @@ func TestModuleMistakes(t *testing.T) {
 			"1:18: act: x has the default NOT_GIVEN; write its type as Union[…, NotGiven]"}},
 		{"def act(x: Union[str, NotGiven] = None) -> None:\n  '''Acts.\n\n  Args:\n    x: X.\n  '''\n", []string{
 			"1:35: act: x may be NotGiven; its default is NOT_GIVEN"}},
-		{"def act(x: Union[str, bool]) -> None:\n  '''Acts.\n\n  Args:\n    x: X.\n  '''\n", []string{
-			"1:12: act: the type of x is none that a model can give; write str, bool, int, float, List[…] or Dict[str, …], perhaps in Optional[…] or Union[…, NotGiven]"}},
+		{"def act(x: Set[str]) -> None:\n  '''Acts.\n\n  Args:\n    x: X.\n  '''\n", []string{
+			"1:12: act: the type of x is none that a model can give; write str, bool, int, float, Literal[…], an Enum of this file, List[…] or Dict[str, …], perhaps in Optional[…] or Union[…, NotGiven]"}},
 		{toolSource("w = world", "return f'{wrold}'"), []string{
 			"7:9: act: world is no value to keep or pass on; call world.rows, world.value, world.add, world.update, world.remove, world.now, world.new_id, world.random, world.schedule, world.unschedule",
 			`8:12: act: name "wrold" is not defined`}},
@@ -277,8 +277,9 @@ func wantMistakes(t *testing.T, text string, want []string) {
 func TestDecoratorMistakes(t *testing.T) {
 	const (
 		doc     = "\n  '''Acts.'''\n"
-		unknown = `1:2: act: unknown decorator; expected one of @confirm, @unchecked, @user, @backend("NAME"), @confirm("ACTION"), @needs("SERVICE"), @needs_by_default("SERVICE")`
+		unknown = `1:2: act: unknown decorator; expected one of @confirm, @unchecked, @user, @backend("NAME"), @confirm("ACTION"), @needs("SERVICE"), @needs_by_default("SERVICE"), @visible_to("ROLE")`
 		needs   = `1:2: act: write @needs with one or more of "wifi", "cellular" and "location_service"`
+		visible = `1:2: act: write @visible_to("agent"), @visible_to("user") or @visible_to("agent", "user")`
 		confirm = `1:2: act: write @confirm("ACTION") with what the user allows, e.g. "send a text message"`
 	)
 	for _, test := range []struct {
@@ -295,6 +296,10 @@ func TestDecoratorMistakes(t *testing.T) {
 		{"@needs('gps')\ndef act() -> None:" + doc, []string{needs}},
 		{"@needs_by_default('gps')\ndef act() -> None:" + doc, []string{strings.Replace(needs, "@needs", "@needs_by_default", 1)}},
 		{"@needs('wifi', 1)\ndef act() -> None:" + doc, []string{needs}},
+		{"@visible_to\ndef act() -> None:" + doc, []string{visible}},
+		{"@visible_to('system')\ndef act() -> None:" + doc, []string{visible}},
+		{"@visible_to(['agent'])\ndef act() -> None:" + doc, []string{visible}},
+		{"@user\n@visible_to('agent')\ndef act() -> None:" + doc, []string{"2:2: act: @visible_to says the same as @user, or otherwise; remove one of them"}},
 		{"@confirm(' ')\ndef act() -> None:" + doc, []string{confirm}},
 		{"@confirm('pay', 'buy')\ndef act() -> None:" + doc, []string{confirm}},
 	} {
@@ -354,6 +359,40 @@ def _draw():
 	}
 }
 
+// TestVisibleTo checks which roles see and call a tool, in whatever order they are written.
+func TestVisibleTo(t *testing.T) {
+	for _, test := range []struct {
+		decorator   string
+		agent, user bool
+	}{
+		{"", true, false},
+		{"@user\n", false, true},
+		{"@visible_to('user')\n", false, true},
+		{"@visible_to('agent')\n", true, false},
+		{"@visible_to('agent', 'user')\n", true, true},
+		{"@confirm\n@visible_to('user', 'agent')\n", true, true},
+	} {
+		catalogue := extendWith(t, test.decorator+"def look() -> float:\n    \"\"\"Looks.\"\"\"\n    return world.now()\n")
+		selection, err := catalogue.Select(&setupv1.ToolSelection{Allow: []string{"look", "end_conversation"}, Augmentations: []setupv1.Augmentation{
+			setupv1.Augmentation_AUGMENTATION_TOOL_NAME_SCRAMBLED,
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		named := func(tools []*worldv1.Tool, name string) bool {
+			return slices.ContainsFunc(tools, func(shown *worldv1.Tool) bool { return shown.GetName() == name && shown.GetExecutionName() == "look" })
+		}
+		look := catalogue.Find("look")
+		got := []bool{
+			named(selection.Agent, "desk_0"), selection.Callable("look", worldv1.Role_ROLE_AGENT), slices.Contains(look.VisibleTo(), worldv1.Role_ROLE_AGENT),
+			named(selection.User, "look"), selection.Callable("look", worldv1.Role_ROLE_USER), slices.Contains(look.VisibleTo(), worldv1.Role_ROLE_USER),
+		}
+		if want := []bool{test.agent, test.agent, test.agent, test.user, test.user, test.user}; !slices.Equal(got, want) {
+			t.Errorf("%q: got %v for the agent's and the user's, want %v", test.decorator, got, want)
+		}
+	}
+}
+
 // BenchmarkModuleCall calls an empty tool, and tools that read a cell, search, add a row and change
 // a cell.
 func BenchmarkModuleCall(b *testing.B) {
@@ -408,6 +447,9 @@ func FuzzModule(f *testing.F) {
 		f.Add(source)
 	}
 	f.Add(toolSource("return world.rows('note', ['title'], pages__min=x)"))
+	f.Add(originalFile(f, "before.py"))
+	f.Add(hintFile("x: Optional[List[Color]] = None", "[re.sub('a*', str(x), f'{c!r:>5}') for c in Color]"))
+	f.Add("import datetime, math, re\nP = re.compile('(a|b)*')\ndef act() -> Any:\n  '''A.'''\n  return [str(datetime.datetime.now()), math.comb(5, 2), P.findall('ab')]\n")
 	f.Add("@user\ndef act(x: str | None = -1, *y) -> f'{world}':\n  '''A.\n  Args:\n  x\n x: y\n  '''\n  return [world.add('note', {**x}) for x in x]\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		catalogue, err := Builtin().Extend(Pack{Modules: []*setupv1.ToolModule{{Name: "desk", Source: text}}, Schema: noteSchema(t)})

@@ -2,13 +2,11 @@ package tool
 
 import (
 	"context"
-	"math/big"
 	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/toolsandbox/toolsandbox/python"
-	"github.com/toolsandbox/toolsandbox/python/source"
 	"github.com/toolsandbox/toolsandbox/python/syntax"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/session"
 )
@@ -17,6 +15,8 @@ import (
 const (
 	// userDecorator marks a tool of the user.
 	userDecorator = "user"
+	// visibleDecorator names the roles that have a tool.
+	visibleDecorator = "visible_to"
 	// confirmDecorator marks a tool that needs the user's consent, and may say to what.
 	confirmDecorator = "confirm"
 	// needsDecorator names the services that must be on, defaultNeedsDecorator those that must be on
@@ -31,7 +31,7 @@ const (
 )
 
 func decorators() []string {
-	return []string{backendDecorator, confirmDecorator, needsDecorator, defaultNeedsDecorator, uncheckedDecorator, userDecorator}
+	return []string{backendDecorator, confirmDecorator, needsDecorator, defaultNeedsDecorator, uncheckedDecorator, userDecorator, visibleDecorator}
 }
 
 // decorators checks the decorators of a function.
@@ -39,6 +39,7 @@ func (m *module) decorators(def *syntax.Def) {
 	for _, x := range def.Decorators {
 		name, texts, called := decorator(x)
 		switch {
+		case m.originalDecorator(def, x):
 		case name == nil, name.Binding != syntax.BindingBuiltin, library().Has(name.ID) && !slices.Contains(decorators(), name.ID):
 			m.unknownDecorator(def, x)
 		case !library().Has(name.ID): // reported by names
@@ -50,6 +51,8 @@ func (m *module) decorators(def *syntax.Def) {
 			if len(texts) == 0 || slices.ContainsFunc(texts, func(text string) bool { return !slices.Contains(services(), Need(text)) }) {
 				m.fail(x.Offset(), def.Name.ID, `write @%s with one or more of "wifi", "cellular" and "location_service"`, name.ID)
 			}
+		case name.ID == visibleDecorator:
+			m.visible(def, x, texts)
 		case name.ID == confirmDecorator && called:
 			if len(texts) != 1 || strings.TrimSpace(texts[0]) == "" {
 				m.fail(x.Offset(), def.Name.ID, `write @confirm("ACTION") with what the user allows, e.g. "send a text message"`)
@@ -60,8 +63,18 @@ func (m *module) decorators(def *syntax.Def) {
 	}
 }
 
+// visible checks the roles that a decorator gives a tool to.
+func (m *module) visible(def *syntax.Def, x syntax.Expr, roles []string) {
+	if len(roles) == 0 || slices.ContainsFunc(roles, func(role string) bool { return role != toAgent && role != toUser }) {
+		m.fail(x.Offset(), def.Name.ID, `write @visible_to("agent"), @visible_to("user") or @visible_to("agent", "user")`)
+	}
+	if decorated(def, userDecorator) {
+		m.fail(x.Offset(), def.Name.ID, "@visible_to says the same as @user, or otherwise; remove one of them")
+	}
+}
+
 func (m *module) unknownDecorator(def *syntax.Def, x syntax.Expr) {
-	m.fail(x.Offset(), def.Name.ID, `unknown decorator; expected one of @confirm, @unchecked, @user, @backend("NAME"), @confirm("ACTION"), @needs("SERVICE"), @needs_by_default("SERVICE")`)
+	m.fail(x.Offset(), def.Name.ID, `unknown decorator; expected one of @confirm, @unchecked, @user, @backend("NAME"), @confirm("ACTION"), @needs("SERVICE"), @needs_by_default("SERVICE"), @visible_to("ROLE")`)
 }
 
 // decorator returns the name of a decorator, nil for other expressions, and its arguments, which
@@ -138,8 +151,10 @@ func (m *module) tool(def *syntax.Def) *Tool {
 		m.fail(def.Offset(), name, "there is no hint of what it returns; write -> None if that is nothing")
 	}
 	doc := m.docstring(def)
+	roles, _ := decoratorTexts(def, visibleDecorator)
+	forUser := decorated(def, userDecorator) || slices.Contains(roles, toUser)
 	t := &Tool{
-		Name: name, Module: m.name, Description: doc.description, User: decorated(def, userDecorator), Unchecked: decorated(def, uncheckedDecorator),
+		Name: name, Module: m.name, Description: doc.description, User: forUser, Shared: forUser && slices.Contains(roles, toAgent), Unchecked: decorated(def, uncheckedDecorator),
 		Backend: backend, Needs: needsOf(def, needsDecorator), DefaultNeeds: needsOf(def, defaultNeedsDecorator), ReadOnly: !m.changesWorld(name, make(map[string]bool)), fromPack: !m.builtin,
 		result: m.result(def), def: def, program: m.prepared, source: m.source,
 	}
@@ -173,8 +188,8 @@ func (m *module) confirmed(def *syntax.Def, t *Tool) {
 	case confirm:
 		t.ConsentAction = strings.ReplaceAll(t.Name, "_", " ")
 	}
-	if confirm && t.User {
-		m.fail(def.Offset(), t.Name, "the user's own calls need no consent; take @%s or @%s away", confirmDecorator, userDecorator)
+	if confirm && t.User && !t.Shared {
+		m.fail(def.Offset(), t.Name, "the user's own calls need no consent; take @%s away, or give the tool to the agent too", confirmDecorator)
 	}
 	if other, twice := m.confirm[t.Name]; twice && other != confirm {
 		m.fail(def.Offset(), t.Name, "the implementations of a tool all have @%s, or none has; add it, or take it away", confirmDecorator)
@@ -198,8 +213,8 @@ func (m *module) param(def *syntax.Def, p *syntax.Param, doc docstring) Param {
 		return out
 	}
 	var ok bool
-	if out.Type, ok = hintType(p.Hint); !ok {
-		m.fail(p.Hint.Offset(), name, "the type of %s is none that a model can give; write str, bool, int, float, List[…] or Dict[str, …], perhaps in Optional[…] or Union[…, NotGiven]", p.Name)
+	if out.Type, ok = (hints{program: m.prepared}).read(p.Hint); !ok || out.Type.anything {
+		m.fail(p.Hint.Offset(), name, "the type of %s is none that a model can give; write str, bool, int, float, Literal[…], an Enum of this file, List[…] or Dict[str, …], perhaps in Optional[…] or Union[…, NotGiven]", p.Name)
 		return out
 	}
 	if out.Optional {
@@ -224,68 +239,12 @@ func (m *module) parseDefault(def *syntax.Def, p *syntax.Param, out *Param) {
 		return
 	}
 	var ok bool
-	if out.Default, ok = constant(p.Default); !ok || !out.Type.accepts(out.Default) {
+	if out.Default, ok = constant(p.Default); !ok && m.prepared != nil {
+		if out.Default, ok = m.prepared.Member(p.Default); !ok && m.missingMember(p.Default) != nil {
+			return // reported by names
+		}
+	}
+	if !ok || !out.Type.accepts(out.Default) {
 		m.fail(at, name, "the default of %s does not fit its type, or is no constant; write one that does, or Optional[…] and None", p.Name)
 	}
-}
-
-// constant returns the value of a scalar literal.
-func constant(x syntax.Expr) (python.Value, bool) {
-	switch x := x.(type) {
-	case *syntax.Constant:
-		switch x.Value.(type) {
-		case nil, bool, int, *big.Int, float64, string:
-			return python.ValueOf(x.Value), true
-		}
-	case *syntax.Unary:
-		value, _ := constant(x.X)
-		if i, ok := value.AsBigInt(); ok && x.Op == "-" {
-			return python.BigInt(i.Neg(i)), true
-		}
-		if f, ok := value.AsFloat(); ok && x.Op == "-" {
-			return python.Float(-f), true
-		}
-	}
-	return python.None(), false
-}
-
-// hintType returns the type of a hint. ok is false for a type that tools do not support.
-func hintType(hint syntax.Expr) (t Type, ok bool) {
-	var parts []syntax.Expr
-	if parts, ok = source.UnionTypes(hint, nil); !ok {
-		return Type{}, false
-	}
-	var classes []class
-	nullable, maybe := false, false
-	for _, part := range parts {
-		switch part := part.(type) {
-		case *syntax.Constant:
-			if part.Value != nil {
-				return Type{}, false
-			}
-			nullable = true
-		case *syntax.Subscript:
-			container, ok := containerOf(part)
-			if !ok {
-				return Type{}, false
-			}
-			classes = append(classes, container)
-		case *syntax.Name:
-			at := slices.IndexFunc(named(), func(s class) bool { return s.name == part.ID })
-			switch {
-			case part.ID == "NotGiven":
-				maybe = true
-			case at < 0:
-				return Type{}, false
-			default:
-				classes = append(classes, named()[at])
-			}
-		}
-	}
-	numbers := len(classes) == 2 && classes[0].kind != classes[1].kind &&
-		!slices.ContainsFunc(classes, func(s class) bool { return s.kind != python.KindInt && s.kind != python.KindFloat })
-	if len(classes) != 1 && !numbers {
-		return Type{}, false
-	}
-	return typeOf(classes, nullable, maybe), true
 }

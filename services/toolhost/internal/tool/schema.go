@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/toolsandbox/toolsandbox/internal/ported/fuzzy"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
@@ -105,7 +107,10 @@ func (c *Catalogue) Select(selection *setupv1.ToolSelection) (*Selection, error)
 			s.user[t.Name] = true
 			seen.Name = t.Name // the user's tools keep their names
 			s.User = append(s.User, seen)
-			continue
+			if !t.Shared {
+				continue
+			}
+			seen = proto.CloneOf(seen)
 		}
 		s.agent[t.Name] = true
 		if !visible.name {
@@ -256,11 +261,7 @@ func (t *Tool) toProto(s visibility) *worldv1.Tool {
 		param := &t.Params[i]
 		property := &python.Dict{}
 		if s.argType {
-			property.Set("type", python.Str(param.Type.Schema))
-			if itemType := param.Type.Items; itemType != "" {
-				key := map[string]string{"array": "items", "object": "additionalProperties"}[param.Type.Schema]
-				property.Set(key, python.DictOf(python.Item{Key: "type", Value: python.Str(itemType)}))
-			}
+			property = param.Type.schema()
 		}
 		if len(param.Choices) > 0 {
 			property.Set("enum", python.List(texts(param.Choices)...))

@@ -53,20 +53,17 @@ func schemaParams(schema python.Value) (params []Param, definitions []python.Ite
 
 // schemaType returns the type of a property. One without a Python type accepts anything.
 func schemaType(property python.Value, maybe bool) Type {
-	kinds, nullable, items := alternativesOf(property)
-	index := slices.IndexFunc(named(), func(c class) bool { return len(kinds) == 1 && c.schema == kinds[0] })
+	kinds, nullable := alternativesOf(property)
+	index := slices.IndexFunc(named(), func(a alternative) bool { return len(kinds) == 1 && schemaName(a.kind) == kinds[0] })
 	if index < 0 {
 		return Type{Annotation: "typing.Any", NotGiven: maybe, anything: true}
 	}
-	c := named()[index]
-	c.items = items
-	classes := []class{c}
-	return typeOf(classes, nullable, maybe)
+	return typeOf(named()[index:index+1], nullable, maybe)
 }
 
-// alternativesOf returns the types of a property except null, whether it may be null, and the type
-// of a list's items. kinds is empty for complex schemas.
-func alternativesOf(property python.Value) (kinds []string, nullable bool, items string) {
+// alternativesOf returns the types of a property except null, and whether it may be null. kinds is
+// empty for complex schemas.
+func alternativesOf(property python.Value) (kinds []string, nullable bool) {
 	choices, several := property.Field("anyOf").AsList()
 	if !several {
 		choices, several = property.Field("oneOf").AsList()
@@ -85,11 +82,10 @@ func alternativesOf(property python.Value) (kinds []string, nullable bool, items
 				nullable = true
 			default:
 				kinds = append(kinds, text)
-				items, _ = choice.Field("items").Field("type").AsStr()
 			}
 		}
 	}
-	return kinds, nullable, items
+	return kinds, nullable
 }
 
 // shownProperty returns a server's schema of a parameter without the scrambled parts.

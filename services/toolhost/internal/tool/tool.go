@@ -36,7 +36,7 @@ type Param struct {
 	// the type has it.
 	Optional bool
 	Default  python.Value
-	// Choices are the enumerated values of its schema; empty allows any.
+	// Choices are values that its schema enumerates beside the type; empty allows any.
 	Choices []string
 	// Description is what an agent reads.
 	Description string
@@ -55,6 +55,8 @@ type Tool struct {
 	Definitions []python.Item
 	// User reports whether the user has the tool; otherwise the agent has it.
 	User bool
+	// Shared reports that the agent has a tool of the user as well.
+	Shared bool
 	// Needs are the services that every call needs. DefaultNeeds are additional ones if the optional
 	// arguments are omitted.
 	Needs, DefaultNeeds []Need
@@ -82,18 +84,22 @@ type Tool struct {
 	def     *syntax.Def
 	program *interp.Program
 	source  string
-	result  resultType
+	result  *Type
 }
 
 // IsPackTool reports whether the tool is a function of a pack.
 func (t *Tool) IsPackTool() bool { return t.fromPack }
 
-// VisibleTo returns the role that has the tool.
-func (t *Tool) VisibleTo() worldv1.Role {
-	if t.User {
-		return worldv1.Role_ROLE_USER
+// VisibleTo returns the roles that have the tool.
+func (t *Tool) VisibleTo() []worldv1.Role {
+	switch {
+	case t.Shared:
+		return []worldv1.Role{worldv1.Role_ROLE_AGENT, worldv1.Role_ROLE_USER}
+	case t.User:
+		return []worldv1.Role{worldv1.Role_ROLE_USER}
+	default:
+		return []worldv1.Role{worldv1.Role_ROLE_AGENT}
 	}
-	return worldv1.Role_ROLE_AGENT
 }
 
 // Args are the bound arguments of a call.
@@ -141,14 +147,10 @@ func (a Args) Check() error {
 			continue
 		}
 		if value := a.bound[i].Value; !param.Type.accepts(value) {
-			return wrongType(param, value)
+			return param.Type.refuse(param.Name, value)
 		}
 	}
 	return nil
-}
-
-func wrongType(param *Param, value python.Value) error {
-	return raise("TypeError", "Parameter '"+param.Name+"' is of type '"+value.ClassName()+"', but expected '"+param.Type.Annotation+"'.")
 }
 
 // checkRange raises ValueError for a number outside its range. Other values are in range.

@@ -51,7 +51,7 @@ func (t *Tool) try(ctx context.Context, copied session.World, args []python.Arg,
 		return context.Cause(ctx)
 	case raised && isDefect(exception, outcome.Statement):
 		faults.Add(file, t.source, at.Offset(), t.Name, "%v, when called as %s", exception, callText(t.Name, args))
-	case outcome.Err == nil && t.result != nil && !t.result.accepts(result):
+	case outcome.Err == nil && t.result != nil && !t.result.acceptsAll(result):
 		hint, _ := syntax.Unparse(t.def.Function.Returns)
 		faults.Add(file, t.source, at.Offset(), t.Name, "it returns %s, but the hint says %s, when called as %s", shorten(python.Repr(result)), hint, callText(t.Name, args))
 	}
@@ -99,40 +99,45 @@ func (p *Param) madeUp(w *session.World) python.Value {
 			}
 		}
 	}
-	if p.Type.kind == python.KindStr && strings.HasSuffix(p.Name, "phone_number") {
-		return python.Str("+14155550132")
+	if len(p.Type.alternatives) == 0 {
+		return python.None()
 	}
-	if p.Type.Schema == "number" && strings.Contains(p.Name, "timestamp") {
+	first := p.Type.alternatives[0]
+	switch {
+	case len(first.choices) == 0 && first.kind == python.KindStr && strings.HasSuffix(p.Name, "phone_number"):
+		return python.Str("+14155550132")
+	case len(first.choices) == 0 && first.kind == python.KindFloat && strings.Contains(p.Name, "timestamp"):
 		return python.Float(w.Now())
 	}
-	value := madeUpOf(p.Type.Schema)
-	switch item := madeUpOf(p.Type.Items); {
-	case p.Type.Items == "":
-		return value
-	case p.Type.kind == python.KindList:
-		return python.List(item)
-	case p.Type.kind == python.KindDict:
-		return python.DictOf(python.Item{Key: "text", Value: item})
-	default:
-		return value
-	}
+	return first.madeUp()
 }
 
-// madeUpOf returns a value of a JSON type.
-func madeUpOf(schema string) python.Value {
-	switch schema {
-	case "string":
+// madeUp returns a value of a type, its first choice if it has some.
+func (a *alternative) madeUp() python.Value {
+	if len(a.choices) > 0 {
+		return a.choices[0]
+	}
+	var items []python.Value
+	if a.items != nil && len(a.items.alternatives) > 0 {
+		items = append(items, a.items.alternatives[0].madeUp())
+	}
+	switch a.kind {
+	case python.KindStr:
 		return python.Str("text")
-	case "boolean":
+	case python.KindBool:
 		return python.Bool(true)
-	case "integer":
+	case python.KindInt:
 		return python.Int(1)
-	case "number":
+	case python.KindFloat:
 		return python.Float(1)
-	case "array":
-		return python.List()
-	case "object":
-		return python.DictOf()
+	case python.KindList:
+		return python.List(items...)
+	case python.KindDict:
+		dict := &python.Dict{}
+		for _, item := range items {
+			dict.Set("text", item)
+		}
+		return dict.Value()
 	default:
 		return python.None()
 	}

@@ -5,146 +5,231 @@ import (
 	"strings"
 
 	"github.com/toolsandbox/toolsandbox/python"
-	"github.com/toolsandbox/toolsandbox/python/syntax"
 )
 
-// Type is a parameter's annotation.
+// Type is the type in a hint: alternatives, of which a value has one.
 type Type struct {
 	// Annotation is Python's text of the type in type errors.
 	Annotation string
-	// Schema is the JSON Schema type. Items is that of an array's items or an object's values, empty
-	// for any.
-	Schema, Items string
 	// NotGiven reports that omitting the argument differs from any value.
 	NotGiven bool
 
-	kind     python.Kind
-	nullable bool
+	alternatives []alternative // without None
+	nullable     bool
 	// anything reports that every value passes.
 	anything bool
 }
 
 const notGiven = "tool_sandbox.common.utils.NotGiven"
 
-// class is a type in a hint.
-type class struct {
-	kind         python.Kind
-	name, schema string
-	// items is the schema of a list's items or a dict's values, empty for any.
-	items string
+// alternative is one type of a union.
+type alternative struct {
+	kind python.Kind
+	// name is Python's text of the type within another.
+	name string
+	// items is the type of a list's items or a dict's values, nil for any.
+	items *Type
+	// choices are the values of a Literal or an enumeration, empty for any.
+	choices []python.Value
 }
 
 // scalars returns the types of scalars in the order of error texts.
-func scalars() []class {
-	return []class{
-		{kind: python.KindStr, name: "str", schema: "string"}, {kind: python.KindBool, name: "bool", schema: "boolean"},
-		{kind: python.KindInt, name: "int", schema: "integer"}, {kind: python.KindFloat, name: "float", schema: "number"},
+func scalars() []alternative {
+	return []alternative{
+		{kind: python.KindStr, name: "str"}, {kind: python.KindBool, name: "bool"},
+		{kind: python.KindInt, name: "int"}, {kind: python.KindFloat, name: "float"},
 	}
 }
 
 // named returns the types with their own names.
-func named() []class {
-	return append(scalars(), class{kind: python.KindList, name: "list", schema: "array"}, class{kind: python.KindDict, name: "dict", schema: "object"})
+func named() []alternative {
+	return append(scalars(), alternative{kind: python.KindList, name: "list"}, alternative{kind: python.KindDict, name: "dict"})
 }
 
-// containerOf returns the type of List[X], list[X], Dict[str, X] or dict[str, X]. X is a type name
-// or Any.
-func containerOf(hint *syntax.Subscript) (container class, ok bool) {
-	name, isName := hint.X.(*syntax.Name)
-	if !isName {
-		return class{}, false
-	}
-	items, keys := hint.Index, true
-	switch name.ID {
-	case "List", "list":
-		container = class{kind: python.KindList, name: "typing.List[", schema: "array"}
-	case "Dict", "dict":
-		container = class{kind: python.KindDict, name: "typing.Dict[str, ", schema: "object"}
-		pair, isPair := hint.Index.(*syntax.Sequence)
-		if !isPair || len(pair.Items) != 2 {
-			return class{}, false
-		}
-		key, isName := pair.Items[0].(*syntax.Name)
-		items, keys = pair.Items[1], isName && key.ID == "str"
-	default:
-		return class{}, false
-	}
-	if nested, isNested := items.(*syntax.Subscript); isNested {
-		inner, ok := containerOf(nested)
-		container.name += inner.name + "]"
-		container.items = inner.schema
-		return container, ok && keys
-	}
-	item, isName := items.(*syntax.Name)
-	if !isName || !keys {
-		return class{}, false
-	}
-	if item.ID == "Any" {
-		container.name += "typing.Any]"
-		return container, true
-	}
-	at := slices.IndexFunc(named(), func(c class) bool { return c.name == item.ID })
-	if at < 0 {
-		return class{}, false
-	}
-	container.name += item.ID + "]"
-	container.items = named()[at].schema
-	return container, true
+// schemaName returns the JSON Schema type of a kind of value.
+func schemaName(kind python.Kind) string {
+	return [...]string{"null", "boolean", "integer", "number", "string", "array", "object"}[kind]
 }
 
-// typeOf returns the type of a hint: one class, or float and int, optionally with None or NotGiven.
-func typeOf(classes []class, nullable, maybe bool) Type {
-	last := classes[len(classes)-1]
-	t := Type{Annotation: "<class '" + last.name + "'>", Schema: last.schema, Items: last.items, NotGiven: maybe, kind: last.kind, nullable: nullable}
-	if strings.HasPrefix(last.name, "typing.") {
-		t.Annotation = last.name
-	}
-	var names []string
-	for _, c := range classes {
-		names = append(names, c.name)
-		if c.kind == python.KindFloat { // an int is a valid float
-			t.Schema, t.kind = c.schema, c.kind
+// typeOf returns the type of alternatives, perhaps with None or NotGiven.
+func typeOf(alternatives []alternative, nullable, maybe bool) Type {
+	t := Type{NotGiven: maybe, alternatives: alternatives, nullable: nullable}
+	if t.Annotation = t.text(); len(alternatives) == 1 && !nullable && !maybe && !strings.HasPrefix(t.Annotation, "typing.") {
+		kind := "class"
+		if len(alternatives[0].choices) > 0 {
+			kind = "enum"
 		}
-	}
-	if len(names) == 1 && nullable && !maybe {
-		t.Annotation = "typing.Optional[" + names[0] + "]"
-		return t
-	}
-	if nullable {
-		names = append(names, "NoneType")
-	}
-	if maybe {
-		names = append(names, notGiven)
-	}
-	if len(names) > 1 {
-		t.Annotation = "typing.Union[" + strings.Join(names, ", ") + "]"
+		t.Annotation = "<" + kind + " '" + t.Annotation + "'>"
 	}
 	return t
+}
+
+// text is Python's text of the type within another.
+func (t *Type) text() string {
+	if t.anything {
+		return "typing.Any"
+	}
+	var names []string
+	for _, a := range t.alternatives {
+		if !slices.Contains(names, a.name) { // a Literal of several kinds has several alternatives
+			names = append(names, a.name)
+		}
+	}
+	if len(names) == 1 && t.nullable && !t.NotGiven {
+		return "typing.Optional[" + names[0] + "]"
+	}
+	if t.nullable {
+		names = append(names, "NoneType")
+	}
+	if t.NotGiven {
+		names = append(names, notGiven)
+	}
+	if len(names) == 1 {
+		return names[0]
+	}
+	return "typing.Union[" + strings.Join(names, ", ") + "]"
 }
 
 // Str is str.
 func Str() Type { return typeOf(scalars()[:1], false, false) }
 
 // Number is Union[float, int].
-func Number() Type { return typeOf([]class{scalars()[3], scalars()[2]}, false, false) }
+func Number() Type { return typeOf([]alternative{scalars()[3], scalars()[2]}, false, false) }
 
 // OptionalDict is Optional[dict].
 func OptionalDict() Type { return typeOf(named()[len(named())-1:], true, false) }
 
-// accepts reports whether a value passes the type check. As in the original, a bool is a valid int
-// and an int a valid float.
-func (t Type) accepts(v python.Value) bool {
-	if t.anything {
+// accepts reports whether a value passes the type check, which as in the original leaves items of
+// lists and dicts alone unless they are choices. A bool is a valid int and an int a valid float.
+func (t *Type) accepts(v python.Value) bool {
+	if t.anything || v.IsNone() {
+		return t.anything || t.nullable
+	}
+	for i := range t.alternatives {
+		if t.alternatives[i].accepts(v, false) {
+			return true
+		}
+	}
+	return false
+}
+
+// acceptsAll reports whether a value and all items in it have the type.
+func (t *Type) acceptsAll(v python.Value) bool {
+	return t.anything || v.IsNone() && t.nullable ||
+		slices.ContainsFunc(t.alternatives, func(a alternative) bool { return a.accepts(v, true) })
+}
+
+func (a *alternative) accepts(v python.Value, all bool) bool {
+	switch {
+	case !a.acceptsKind(v.Kind()):
+		return false
+	case len(a.choices) > 0:
+		return slices.ContainsFunc(a.choices, func(choice python.Value) bool { return sameChoice(choice, v) })
+	case a.items == nil || !all && !a.items.hasChoices():
 		return true
 	}
-	switch v.Kind() {
-	case python.KindNone:
-		return t.nullable
+	for _, item := range itemsOf(v) {
+		if all && !a.items.acceptsAll(item.Value) || !all && !a.items.accepts(item.Value) {
+			return false
+		}
+	}
+	return true
+}
+
+// sameChoice reports whether a value is a choice. Unlike in Python, True is not 1.
+func sameChoice(choice, v python.Value) bool {
+	return choice.Equal(v) && (choice.Kind() == python.KindBool) == (v.Kind() == python.KindBool)
+}
+
+func (a *alternative) acceptsKind(kind python.Kind) bool {
+	switch kind {
 	case python.KindBool:
-		return t.kind == python.KindBool || t.kind == python.KindInt || t.kind == python.KindFloat
+		return a.kind == python.KindBool || a.kind == python.KindInt || a.kind == python.KindFloat
 	case python.KindInt:
-		return t.kind == python.KindInt || t.kind == python.KindFloat
+		return a.kind == python.KindInt || a.kind == python.KindFloat
 	default:
-		return v.Kind() == t.kind
+		return a.kind == kind
+	}
+}
+
+// hasChoices reports whether only some values of a kind have the type, or items in it.
+func (t *Type) hasChoices() bool {
+	return slices.ContainsFunc(t.alternatives, func(a alternative) bool {
+		return len(a.choices) > 0 || a.items != nil && a.items.hasChoices()
+	})
+}
+
+// itemsOf returns the items of a list or a dict, with their subscripts as keys.
+func itemsOf(v python.Value) []python.Item {
+	list, _ := v.AsList()
+	dict, _ := v.AsDict()
+	items := make([]python.Item, 0, len(list)+dict.Len())
+	for i, item := range list {
+		items = append(items, python.Item{Key: "[" + python.Repr(python.Int(int64(i))) + "]", Value: item})
+	}
+	for _, item := range dict.Items() {
+		items = append(items, python.Item{Key: "[" + python.Repr(python.Str(item.Key)) + "]", Value: item.Value})
+	}
+	return items
+}
+
+// refuse returns the exception for a value that accepts refuses. name is the parameter's.
+func (t *Type) refuse(name string, v python.Value) error {
+	var choices []string
+	for i := range t.alternatives {
+		a := &t.alternatives[i]
+		if !a.acceptsKind(v.Kind()) {
+			continue
+		}
+		for _, choice := range a.choices {
+			choices = append(choices, python.Repr(choice))
+		}
+		for _, item := range itemsOf(v) {
+			if a.items != nil && a.items.hasChoices() && !a.items.accepts(item.Value) {
+				return a.items.refuse(name+item.Key, item.Value)
+			}
+		}
+	}
+	if len(choices) == 0 {
+		return raise("TypeError", "Parameter '"+name+"' is of type '"+v.ClassName()+"', but expected '"+t.Annotation+"'.")
+	}
+	return raise("ValueError", "Parameter '"+name+"' is "+python.Repr(v)+", but expected one of "+strings.Join(choices, ", ")+".")
+}
+
+// schema returns the JSON Schema of the type as a model sees it. As in the original it does not
+// mention None.
+func (t *Type) schema() *python.Dict {
+	schema := &python.Dict{}
+	alternatives := t.alternatives
+	isNumber := func(a alternative) bool { return a.kind == python.KindInt || a.kind == python.KindFloat }
+	if slices.ContainsFunc(alternatives, func(a alternative) bool { return a.kind == python.KindFloat && len(a.choices) == 0 }) { // an int is a valid float
+		alternatives = slices.DeleteFunc(slices.Clone(alternatives), func(a alternative) bool { return a.kind == python.KindInt && isNumber(a) })
+	}
+	if len(alternatives) == 1 {
+		alternatives[0].describe(schema)
+	}
+	if len(alternatives) < 2 {
+		return schema
+	}
+	several := make([]python.Value, len(alternatives))
+	for i := range alternatives {
+		one := &python.Dict{}
+		alternatives[i].describe(one)
+		several[i] = one.Value()
+	}
+	schema.Set("anyOf", python.List(several...))
+	return schema
+}
+
+// describe adds the type, its items and its choices to a schema.
+func (a *alternative) describe(schema *python.Dict) {
+	schema.Set("type", python.Str(schemaName(a.kind)))
+	if a.items != nil {
+		if items := a.items.schema(); items.Len() > 0 {
+			schema.Set(map[python.Kind]string{python.KindList: "items", python.KindDict: "additionalProperties"}[a.kind], items.Value())
+		}
+	}
+	if len(a.choices) > 0 {
+		schema.Set("enum", python.List(a.choices...))
 	}
 }

@@ -3,6 +3,7 @@ package google
 import (
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -260,4 +261,21 @@ func FuzzDecode(f *testing.F) {
 			t.Errorf("send %s back: %v", answer.Native, err)
 		}
 	})
+}
+
+// TestEncodeChoices checks the schemas of choices, lists and unions.
+func TestEncodeChoices(t *testing.T) {
+	got, err := Codec{}.Encode(&provider.Query{Model: &agentgwv1.Model{Model: "models/m"}, Tools: []*worldv1.Tool{{Name: "f", ParametersJson: `{"type": "object", "properties": {` +
+		`"a": {"type": "string", "enum": ["x", "y"]}, "b": {"type": "integer", "enum": [1, 2]}, ` +
+		`"c": {"type": "array", "items": {"type": "array", "items": {"type": "string", "enum": ["z"]}}}, ` +
+		`"d": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "number"}}]}}}`}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `"properties":{"a":{"type":"STRING","description":"Not described.","enum":["x","y"]},"b":{"type":"INTEGER","description":"Not described."},` +
+		`"c":{"type":"ARRAY","description":"Not described.","items":{"type":"ARRAY","items":{"type":"STRING","enum":["z"]}}},` +
+		`"d":{"description":"Not described.","anyOf":[{"type":"STRING"},{"type":"ARRAY","items":{"type":"NUMBER"}}]}}`
+	if !strings.Contains(string(got.Body), want) {
+		t.Errorf("got %s, want %s in it", got.Body, want)
+	}
 }

@@ -3,6 +3,7 @@ package google
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/toolsandbox/toolsandbox/python"
@@ -88,8 +89,42 @@ func property(schema python.Value) python.Value {
 			description = oneLine(text)
 		}
 	}
-	return python.DictOf(
-		python.Item{Key: "type", Value: python.Str(kind)},
-		python.Item{Key: "description", Value: python.Str(description)},
-	)
+	translated := &python.Dict{}
+	if alternatives, _ := object.Get("anyOf"); alternatives.IsNone() {
+		translated.Set("type", python.Str(kind))
+	}
+	translated.Set("description", python.Str(description))
+	constrain(translated, object)
+	return translated.Value()
+}
+
+// constrain adds the alternatives, the type of a list's items and the choices of a schema. Google
+// takes choices of texts alone.
+func constrain(translated, schema *python.Dict) {
+	part := func(schema python.Value) python.Value {
+		object, _ := schema.AsDict()
+		out := &python.Dict{}
+		if kind, ok := schema.Field("type").AsStr(); ok {
+			out.Set("type", python.Str(strings.ToUpper(kind)))
+		}
+		constrain(out, object)
+		return out.Value()
+	}
+	if items, ok := schema.Get("items"); ok && items.Kind() == python.KindDict {
+		translated.Set("items", part(items))
+	}
+	list, _ := schema.Get("anyOf")
+	alternatives, _ := list.AsList()
+	var parts []python.Value
+	for _, alternative := range alternatives {
+		parts = append(parts, part(alternative))
+	}
+	if len(parts) > 0 {
+		translated.Set("anyOf", python.List(parts...))
+	}
+	list, _ = schema.Get("enum")
+	choices, _ := list.AsList()
+	if len(choices) > 0 && !slices.ContainsFunc(choices, func(choice python.Value) bool { return choice.Kind() != python.KindStr }) {
+		translated.Set("enum", list)
+	}
 }
