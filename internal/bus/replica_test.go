@@ -102,6 +102,37 @@ func TestOwners(t *testing.T) {
 	agreed(t, one, two) // another service's replicas own nothing here
 }
 
+// TestDrainingReplica drains a replica. It stays alive and owns no names, until all drain.
+func TestDrainingReplica(t *testing.T) {
+	b := natstest.Start(t)
+	one, _ := join(t, b, "one")
+	two, _ := join(t, b, "two")
+	agreed(t, one, two)
+	_, changed := one.Owner("")
+	if err := two.Drain(); err != nil {
+		t.Fatal(err)
+	}
+	<-changed
+	for n := range names {
+		if owner, _ := one.Owner(fmt.Sprint("key", n)); owner != "one" {
+			t.Fatalf("owner of key%d: got %s, want one, because two drains", n, owner)
+		}
+	}
+	if !one.Alive("two") {
+		t.Error("two is not alive while it drains")
+	}
+	_, changed = two.Owner("")
+	if err := one.Drain(); err != nil {
+		t.Fatal(err)
+	}
+	<-changed
+	for _, r := range []*bus.Replicas{one, two} {
+		if owner, _ := r.Owner("key"); owner != r.Name() {
+			t.Errorf("owner according to %s when all drain: got %s, want itself", r.Name(), owner)
+		}
+	}
+}
+
 // TestSpending records turns of several replicas, one of them twice, and reads and follows their
 // cost.
 func TestSpending(t *testing.T) {

@@ -150,8 +150,8 @@ func (s *Server) cancelIfGone(ctx context.Context, cancel context.CancelCauseFun
 	}
 }
 
-// serveForwarded plays turns for other replicas until stop is called.
-func (s *Server) serveForwarded() (stop func() error, err error) {
+// serveForwarded plays turns for other replicas until stop is called, which is that of Relay.Serve.
+func (s *Server) serveForwarded() (stop func(ctx context.Context) error, err error) {
 	return s.relay.Serve(forwardName(s.replica), maxForwarded, func(ctx context.Context, raw []byte) []byte {
 		req := &agentgwv1.RespondRequest{}
 		err := proto.Unmarshal(raw, req)

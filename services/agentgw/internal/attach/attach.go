@@ -57,6 +57,8 @@ const (
 	// maxRelayedAnswer bounds a relayed answer. No turn may be longer, and NATS would drop it without
 	// an error at the requester.
 	maxRelayedAnswer = 4<<20 + 1<<10
+	// leaveTimeout bounds the end of the relay of a name whose last agent has left.
+	leaveTimeout = 2 * time.Second
 )
 
 // Relay carries turns between the replicas of the gateway. bus.AgentGateway implements it.
@@ -64,8 +66,9 @@ type Relay interface {
 	// Request delivers a request to a replica that serves the name. The error is bus.ErrNotFound if
 	// there is none.
 	Request(ctx context.Context, name string, request []byte) ([]byte, error)
-	// Serve handles requests to a name until stop is called.
-	Serve(name string, concurrency int, handle func(ctx context.Context, request []byte) []byte) (stop func() error, err error)
+	// Serve handles requests to a name until stop is called, which waits for running ones and cancels
+	// them when its ctx is done.
+	Serve(name string, concurrency int, handle func(ctx context.Context, request []byte) []byte) (stop func(ctx context.Context) error, err error)
 }
 
 // Registry holds the agents that are attached to this replica. It implements AttachService. Safe
@@ -82,6 +85,8 @@ type Registry struct {
 
 	mu     sync.Mutex
 	agents map[string]*agent
+	// draining: no turns of other replicas are played here any more.
+	draining bool
 	// changed is closed and replaced when a stream opens.
 	changed chan struct{}
 	// affinity maps a conversation to its stream.
@@ -91,10 +96,10 @@ type Registry struct {
 	lastNotice map[string]time.Time
 }
 
-// agent holds all streams of one name. stop ends the relay subscription.
+// agent holds all streams of one name. stop ends the relay subscription, nil if there is none.
 type agent struct {
 	streams []*agentStream
-	stop    func() error
+	stop    func(ctx context.Context) error
 }
 
 // conversation is one conversation of the agents of a name.
@@ -331,11 +336,12 @@ func (r *Registry) add(name string, s *agentStream) (streams int, err error) {
 	defer r.mu.Unlock()
 	a := r.agents[name]
 	if a == nil {
-		stop, err := r.relay.Serve(name, maxRelayed, r.relayHandler(name))
-		if err != nil {
-			return 0, err
+		a = &agent{}
+		if !r.draining {
+			if a.stop, err = r.relay.Serve(name, maxRelayed, r.relayHandler(name)); err != nil {
+				return 0, err
+			}
 		}
-		a = &agent{stop: stop}
 		r.agents[name] = a
 		delete(r.lastNotice, name)
 	}
@@ -361,8 +367,31 @@ func (r *Registry) remove(name string, s *agentStream) error {
 	}
 	r.mu.Unlock()
 	close(s.closed)
-	if last {
-		return a.stop()
+	if !last || a.stop == nil {
+		return nil
 	}
-	return nil
+	ctx, cancel := context.WithTimeout(context.Background(), leaveTimeout)
+	defer cancel()
+	return a.stop(ctx)
+}
+
+// Drain accepts no more turns of other replicas and waits for running ones. When ctx is done, it
+// cancels them. Agents stay attached for the turns of this replica.
+func (r *Registry) Drain(ctx context.Context) error {
+	r.mu.Lock()
+	r.draining = true
+	stops := make([]func(context.Context) error, 0, len(r.agents))
+	for _, a := range r.agents {
+		if a.stop != nil {
+			stops = append(stops, a.stop)
+		}
+	}
+	r.mu.Unlock()
+	errs := make([]error, len(stops))
+	var group sync.WaitGroup
+	for i, stop := range stops {
+		group.Go(func() { errs[i] = stop(ctx) })
+	}
+	group.Wait()
+	return errors.Join(errs...)
 }
