@@ -174,7 +174,7 @@ func (r *Replicas) publish(event string) error {
 func (r *Replicas) handleHeartbeat(message *nats.Msg) {
 	replica, now := string(message.Data), time.Now()
 	r.mu.Lock()
-	previous, known := r.members[replica]
+	previous, known := r.members[replica], r.isAlive(replica, now)
 	next := member{heard: now, draining: strings.HasSuffix(message.Subject, "."+eventDraining)}
 	isGone := strings.HasSuffix(message.Subject, "."+eventLeft)
 	if isGone {
