@@ -19,6 +19,9 @@ const (
 	// last one.
 	heartbeat = time.Second
 	lease     = 3 * heartbeat
+	// ownLease is how long a replica knows owners after its own last heartbeat. It is shorter than
+	// lease by more than a heartbeat: when NATS stops, no replica takes another one for dead.
+	ownLease = lease / 2
 
 	eventAlive    = "alive"
 	eventDraining = "draining"
@@ -106,7 +109,7 @@ func (r *Replicas) Name() string { return r.name }
 func (r *Replicas) Owner(name string) (owner string, changed <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !r.isAlive(r.name, time.Now()) || !r.settling.IsZero() {
+	if time.Since(r.members[r.name].heard) > ownLease || !r.settling.IsZero() {
 		return "", r.changed
 	}
 	return cmp.Or(highest(r.members, name), r.name), r.changed
@@ -188,7 +191,7 @@ func (r *Replicas) handleHeartbeat(message *nats.Msg) {
 		}
 		r.joined = true
 	}
-	if known == isGone || previous.draining != next.draining {
+	if known == isGone || previous.draining != next.draining || now.Sub(previous.heard) > ownLease {
 		r.notifyChange()
 	}
 	r.mu.Unlock()

@@ -62,7 +62,7 @@ func (s *Server) respondAtOwner(ctx context.Context, req *agentgwv1.RespondReque
 		if !errors.Is(err, errReplicaGone) && !errors.Is(err, bus.ErrTooLarge) {
 			return response, err
 		}
-		req = withFresh(req, req.GetFresh() && owner == "") // else it may be recorded
+		req = withFresh(req, false) // by now it may be recorded
 		if errors.Is(err, bus.ErrTooLarge) {
 			return s.playHere(ctx, req)
 		}
