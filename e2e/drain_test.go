@@ -162,8 +162,8 @@ func TestGatewayDrains(t *testing.T) {
 	r.finish(t)
 }
 
-// TestLongNATSAwayInTurn stops NATS for longer than any request to it waits, while a model is in its
-// turns. Its answers arrive meanwhile, and are recorded later.
+// TestLongNATSAwayInTurn stops NATS for longer than any request to it waits, while a model is in
+// its turns. Its answers arrive meanwhile, and are recorded later.
 func TestLongNATSAwayInTurn(t *testing.T) {
 	t.Parallel()
 	r := startModelRun(t)

@@ -199,12 +199,16 @@ func (b *store) followWith(
 }
 
 // handleAll handles messages until ctx is done or handle fails. Without NATS the iterator recreates
-// its consumer without regard to ctx, for up to 20 s after it is stopped, so another goroutine reads
-// it. handleAll leaves that goroutine behind after abandonAfter.
+// its consumer without regard to ctx, for up to 20 s after it is stopped, so another goroutine
+// reads it. handleAll leaves that goroutine behind after abandonAfter.
 func handleAll(ctx context.Context, messages jetstream.MessagesContext, handle func(context.Context, jetstream.Msg) error) error {
 	reading, cancel := context.WithCancel(ctx)
-	next, ended := make(chan jetstream.Msg), make(chan error, 1)
-	go func() { ended <- readMessages(reading, messages, next) }()
+	next, ended := make(chan jetstream.Msg), make(chan struct{})
+	var readErr error
+	go func() {
+		defer close(ended)
+		readErr = readMessages(reading, messages, next)
+	}()
 	for {
 		var err error
 		select {
@@ -212,8 +216,8 @@ func handleAll(ctx context.Context, messages jetstream.MessagesContext, handle f
 			if err = handle(withTrace(ctx, msg.Headers()), msg); err == nil {
 				continue
 			}
-		case err = <-ended:
-			ended <- err
+		case <-ended:
+			err = readErr
 		case <-ctx.Done():
 			err = ctx.Err()
 		}

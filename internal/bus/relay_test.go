@@ -40,8 +40,8 @@ func TestRelay(t *testing.T) {
 	}
 }
 
-// TestRelayContext checks that a handler's context ends at the requester's deadline and when stop no
-// longer waits.
+// TestRelayContext checks that a handler's context ends at the requester's deadline and when stop
+// no longer waits.
 func TestRelayContext(t *testing.T) {
 	b := natstest.Start(t)
 	entered := make(chan struct{}, 2)

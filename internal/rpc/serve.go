@@ -34,8 +34,8 @@ const serviceConfig = `{
   "methodConfig": [{"name": [{}], "waitForReady": true}]
 }`
 
-// Serve serves one service of this process until ctx is done, then drains running calls. It also serves grpc.health.v1, validates every request with protovalidate, and
-// bounds message sizes.
+// Serve serves one service of this process until ctx is done, then drains running calls. It also
+// serves grpc.health.v1, validates every request with protovalidate, and bounds message sizes.
 func (n *Node) Serve(ctx context.Context, s Service, register func(grpc.ServiceRegistrar)) error {
 	validator, err := protovalidate.New()
 	if err != nil {

@@ -134,8 +134,8 @@ func TestOwnerLeaves(t *testing.T) {
 	}
 }
 
-// TestOwnerDrains drains the owner of a key during a forwarded turn. The turn is asked once, and the
-// next one at the other replica.
+// TestOwnerDrains drains the owner of a key during a forwarded turn. The turn is asked once, and
+// the next one at the other replica.
 func TestOwnerDrains(t *testing.T) {
 	arrived, leave := make(chan struct{}, 10), make(chan struct{})
 	address := serveProvider(t, func(w http.ResponseWriter, _ *http.Request) {

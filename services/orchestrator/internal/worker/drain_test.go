@@ -9,8 +9,8 @@ import (
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
 
-// TestDrain stops a worker with one turn in flight, and with jobs that wait. Another worker gets the
-// waiting jobs at once, and the rollout after its turn. No turn is asked for twice.
+// TestDrain stops a worker with one turn in flight, and with jobs that wait. Another worker gets
+// the waiting jobs at once, and the rollout after its turn. No turn is asked for twice.
 func TestDrain(t *testing.T) {
 	s := newStage(t)
 	asked, answer := make(chan struct{}), make(chan struct{})
