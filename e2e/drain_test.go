@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strconv"
 	"sync"
@@ -215,5 +216,34 @@ func TestHangingEndsWithGrace(t *testing.T) {
 		if err := services.Wait(name); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// TestInterruptedTurn interrupts a run in one process while an agent is in a turn that soon ends.
+// The turn is kept: --resume does not ask for it again.
+func TestInterruptedTurn(t *testing.T) {
+	t.Parallel()
+	turns := newHeld()
+	turns.set(false)
+	plug := serveAgent(t, func(ctx context.Context, c *agent.Conversation) (agent.Reply, error) {
+		if !turns.pass(ctx) {
+			return agent.Reply{}, ctx.Err()
+		}
+		return switchWifiOff(ctx, c)
+	})
+	flags := []string{"run", "--agent", plug, "--out", filepath.Join(t.TempDir(), "out"), "turn_off_wifi"}
+	p := startTerminal(t, flags...)
+	turns.waitInside(t, 1)
+	if err := p.cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	pause(300 * time.Millisecond)
+	turns.set(true)
+	if code, output := p.finish(t); code != 1 {
+		t.Errorf("interrupted: got code %d and\n%s\nwant 1", code, output)
+	}
+	toolsandbox(t, append(flags, "--resume")...)
+	if asked, cancelled, _ := turns.counts(); asked != 2 || cancelled != 0 {
+		t.Errorf("turns: got %d, %d of them cancelled, want 2 and none", asked, cancelled)
 	}
 }
