@@ -32,7 +32,6 @@ func exitCodes() []exitCode {
 		{process.ExitFailure, []string{"session replay"}, "an answer or a table differs"},
 		{process.ExitFailure, []string{"sweep watch"}, "the sweep was cancelled or reached its limit of spending"},
 		{process.ExitFailure, []string{"bench"}, "a rollout failed"},
-		{process.ExitFailure, []string{"serve orchestrator", "serve toolhost", "serve agentgw", "serve evaluator"}, "something hung for longer than --grace after a stop signal; otherwise a signal ends it with 0"},
 	}
 }
 
