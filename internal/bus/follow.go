@@ -17,6 +17,8 @@ const (
 	followBatch = 1000
 	// followBytes bounds their total size, if the server takes no larger message.
 	followBytes = 16 << 20
+	// abandonAfter is how long a follower waits for the end of its iterator.
+	abandonAfter = 100 * time.Millisecond
 )
 
 // FollowLog calls handle for every log entry of a shard, in stream order, from the beginning, until
@@ -192,17 +194,60 @@ func (b *store) followWith(
 	if err != nil {
 		return nilIfDone(ctx, fmt.Errorf("follow %s: %w", stream, err))
 	}
-	defer messages.Stop()
+	if err := handleAll(ctx, messages, handle); err != nil {
+		return nilIfDone(ctx, fmt.Errorf("follow %s: %w", stream, err))
+	}
+	return nil
+}
+
+// handleAll handles messages until ctx is done or handle fails. Without NATS the iterator recreates
+// its consumer without regard to ctx, for up to 20 s after it is stopped, so another goroutine
+// reads it. handleAll leaves that goroutine behind after abandonAfter.
+func handleAll(ctx context.Context, messages jetstream.MessagesContext, handle func(context.Context, jetstream.Msg) error) error {
+	reading, cancel := context.WithCancel(ctx)
+	next, ended := make(chan jetstream.Msg), make(chan struct{})
+	var readErr error
+	go func() {
+		defer close(ended)
+		readErr = readMessages(reading, messages, next)
+	}()
+	for {
+		var err error
+		select {
+		case msg := <-next:
+			if err = handle(withTrace(ctx, msg.Headers()), msg); err == nil {
+				continue
+			}
+		case <-ended:
+			err = readErr
+		case <-ctx.Done():
+			err = ctx.Err()
+		}
+		cancel()
+		select {
+		case <-ended:
+			messages.Stop()
+		case <-time.After(abandonAfter):
+			go messages.Stop() // waits for the iterator
+		}
+		return err
+	}
+}
+
+// readMessages passes messages on until ctx is done or the iterator fails.
+func readMessages(ctx context.Context, messages jetstream.MessagesContext, next chan<- jetstream.Msg) error {
 	for {
 		msg, err := messages.Next(jetstream.NextContext(ctx))
 		if errors.Is(err, jetstream.ErrNoHeartbeat) {
 			continue // the server was unreachable for a moment; the iterator recovers
 		}
 		if err != nil {
-			return nilIfDone(ctx, fmt.Errorf("follow %s: %w", stream, err))
+			return err
 		}
-		if err := handle(withTrace(ctx, msg.Headers()), msg); err != nil {
-			return nilIfDone(ctx, fmt.Errorf("follow %s: %w", stream, err))
+		select {
+		case next <- msg:
+		case <-ctx.Done():
+			return ctx.Err()
 		}
 	}
 }

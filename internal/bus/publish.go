@@ -99,7 +99,7 @@ func isAmbiguous(err error) bool {
 	}
 	for _, lost := range []error{
 		context.DeadlineExceeded, nats.ErrTimeout, nats.ErrNoResponders, nats.ErrDisconnected, nats.ErrConnectionReconnecting,
-		nats.ErrStaleConnection, jetstream.ErrNoStreamResponse,
+		nats.ErrReconnectBufExceeded, nats.ErrStaleConnection, jetstream.ErrNoStreamResponse,
 	} {
 		if errors.Is(err, lost) {
 			return true

@@ -54,41 +54,81 @@ func (b Relay) Request(ctx context.Context, name string, request []byte) ([]byte
 // Serve handles the requests to a name until stop is called. Each request runs in its own
 // goroutine, with a context that ends at the requester's deadline. concurrency bounds the
 // concurrent requests. The connection buffers further ones. Each request reaches one of the
-// processes that serve the name. stop cancels all contexts and waits for the goroutines. It still
-// handles requests that have arrived.
+// processes that serve the name.
+//
+// stop accepts no more requests, handles those that have arrived, and waits for their goroutines.
+// When its ctx is done, it cancels their contexts. Further calls of stop wait for the first.
 func (b Relay) Serve(
 	name string, concurrency int, handle func(ctx context.Context, request []byte) []byte,
-) (stop func() error, err error) {
-	ctx, cancel := context.WithCancel(context.Background())
-	var running sync.WaitGroup
-	slots := make(chan struct{}, concurrency)
-	subscription, err := b.js.Conn().QueueSubscribe(relaySubject+name, relayQueue, func(message *nats.Msg) {
-		slots <- struct{}{}
-		running.Go(func() {
-			defer func() { <-slots }()
-			requestCtx, cancelRequest := requesterContext(withTrace(ctx, message.Header), message)
-			defer cancelRequest()
-			respond(message, handle(requestCtx, message.Data))
-		})
-	})
-	if err != nil {
-		cancel()
+) (stop func(ctx context.Context) error, err error) {
+	s := &relayServer{slots: make(chan struct{}, concurrency), handle: handle, closed: make(chan struct{})}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	if s.subscription, err = b.js.Conn().QueueSubscribe(relaySubject+name, relayQueue, s.accept); err != nil {
+		s.cancel()
 		return nil, fmt.Errorf("serve %s: %w", name, err)
 	}
-	closed := make(chan struct{})
-	subscription.SetClosedHandler(func(string) { close(closed) })
-	return func() error {
-		cancel()
-		err := subscription.Drain()
-		if err == nil {
-			<-closed // the last callback has returned, so no goroutine starts any more
-		}
-		running.Wait()
-		if err != nil && !errors.Is(err, nats.ErrConnectionClosed) {
-			return fmt.Errorf("serve %s: stop: %w", name, err)
-		}
-		return nil
+	s.subscription.SetClosedHandler(func(string) { close(s.closed) })
+	var once sync.Once
+	return func(ctx context.Context) (err error) {
+		once.Do(func() {
+			if err = s.stop(ctx); err != nil {
+				err = fmt.Errorf("serve %s: stop: %w", name, err)
+			}
+		})
+		return err
 	}, nil
+}
+
+// relayServer handles the requests to one name.
+type relayServer struct {
+	subscription *nats.Subscription
+	slots        chan struct{}
+	handle       func(ctx context.Context, request []byte) []byte
+	closed       chan struct{}   // closed when the subscription has delivered its last request
+	ctx          context.Context // of the handlers
+	cancel       context.CancelFunc
+
+	mu      sync.Mutex
+	ended   bool // no further handler starts
+	running sync.WaitGroup
+}
+
+// accept handles a request in a goroutine.
+func (s *relayServer) accept(message *nats.Msg) {
+	s.slots <- struct{}{}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended {
+		<-s.slots
+		return
+	}
+	s.running.Go(func() {
+		defer func() { <-s.slots }()
+		ctx, cancel := requesterContext(withTrace(s.ctx, message.Header), message)
+		defer cancel()
+		respond(message, s.handle(ctx, message.Data))
+	})
+}
+
+// stop ends the subscription and waits for the handlers.
+func (s *relayServer) stop(ctx context.Context) error {
+	defer s.cancel()
+	defer context.AfterFunc(ctx, s.cancel)()
+	err := s.subscription.Drain()
+	if err == nil {
+		select {
+		case <-s.closed:
+		case <-s.ctx.Done(): // NATS may be away, and draining waits for it
+		}
+	}
+	s.mu.Lock()
+	s.ended = true
+	s.mu.Unlock()
+	s.running.Wait()
+	if errors.Is(err, nats.ErrConnectionClosed) {
+		return nil
+	}
+	return err
 }
 
 // respond sends the response to a request. It sends only the length if the response is too long. A

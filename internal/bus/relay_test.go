@@ -32,7 +32,7 @@ func TestRelay(t *testing.T) {
 	if _, err := b.Request(t.Context(), "other", nil); !errors.Is(err, bus.ErrNotFound) {
 		t.Errorf("Request another name: got %v, want ErrNotFound", err)
 	}
-	if err := stop(); err != nil {
+	if err := stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := b.Request(t.Context(), "mine", nil); !errors.Is(err, bus.ErrNotFound) {
@@ -40,7 +40,8 @@ func TestRelay(t *testing.T) {
 	}
 }
 
-// TestRelayContext checks that a handler's context ends at the requester's deadline and at stop.
+// TestRelayContext checks that a handler's context ends at the requester's deadline and when stop
+// no longer waits.
 func TestRelayContext(t *testing.T) {
 	b := natstest.Start(t)
 	entered := make(chan struct{}, 2)
@@ -67,10 +68,55 @@ func TestRelayContext(t *testing.T) {
 		answered <- string(got)
 	}()
 	<-entered
-	if err := stop(); err != nil {
+	impatient, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if err := stop(impatient); err != nil {
 		t.Fatal(err)
 	}
 	if got := <-answered; got != "ended" {
 		t.Errorf("Request when the answerer stops: got %q, want %q", got, "ended")
+	}
+}
+
+// TestRelayDrains stops an answerer with a request in flight. The request is answered.
+func TestRelayDrains(t *testing.T) {
+	b := natstest.Start(t)
+	entered, leave := make(chan struct{}, 1<<10), make(chan struct{})
+	stop, err := b.Serve("mine", 1024, func(ctx context.Context, _ []byte) []byte {
+		entered <- struct{}{}
+		<-leave
+		if ctx.Err() != nil {
+			return []byte("cancelled")
+		}
+		return []byte("answer")
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	answered := make(chan string, 1)
+	go func() {
+		got, err := b.Request(context.WithoutCancel(t.Context()), "mine", nil)
+		if err != nil {
+			got = []byte(err.Error())
+		}
+		answered <- string(got)
+	}()
+	<-entered
+	stopped := make(chan error, 1)
+	go func() { stopped <- stop(t.Context()) }()
+	for { // until the answerer accepts no more
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		_, err := b.Request(ctx, "mine", nil)
+		cancel()
+		if errors.Is(err, bus.ErrNotFound) {
+			break
+		}
+	}
+	close(leave)
+	if got := <-answered; got != "answer" {
+		t.Errorf("Request in flight: got %q, want %q", got, "answer")
+	}
+	if err := <-stopped; err != nil {
+		t.Error(err)
 	}
 }

@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -18,35 +19,48 @@ const (
 	// last one.
 	heartbeat = time.Second
 	lease     = 3 * heartbeat
+	// ownLease is how long a replica knows owners after its own last heartbeat. It is shorter than
+	// lease by more than a heartbeat: when NATS stops, no replica takes another one for dead.
+	ownLease = lease / 2
 
-	eventAlive = "alive"
-	eventLeft  = "left"
+	eventAlive    = "alive"
+	eventDraining = "draining"
+	eventLeft     = "left"
 )
 
 func replicaSubject(service, event string) string { return "replica." + service + "." + event }
 
 // Replicas are the live processes of a service. Each name has one owner among them, which all
-// replicas compute alike by rendezvous hashing. When a replica joins or leaves, only its own names
-// change owners. A replica that misses its own heartbeats, because it lost NATS or was suspended,
-// knows no owners. Safe for concurrent use.
+// replicas compute alike by rendezvous hashing. When a replica joins, drains or leaves, only its
+// own names change owners. A draining replica is alive, but owns no names. A replica that misses
+// its own heartbeats, because it lost NATS or was suspended, knows no owners; when it hears itself
+// again, it waits for the heartbeats of the others. Safe for concurrent use.
 type Replicas struct {
 	name    string
 	conn    *nats.Conn
 	service string
 
-	mu        sync.Mutex
-	lastHeard map[string]time.Time
-	changed   chan struct{}
+	mu       sync.Mutex
+	members  map[string]member
+	changed  chan struct{}
+	joined   bool      // this replica has heard itself
+	settling time.Time // when it knows the others again, zero if it does
+	draining bool      // this replica drains
 
 	stop func() error
+}
+
+// member is a replica of which heartbeats arrive.
+type member struct {
+	heard    time.Time // of the last heartbeat
+	draining bool
 }
 
 // Join makes this process a replica of a service under a unique name, until Leave.
 func (b Relay) Join(service, name string) (*Replicas, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	r := &Replicas{
-		name: name, conn: b.js.Conn(), service: service,
-		lastHeard: make(map[string]time.Time), changed: make(chan struct{}),
+		name: name, conn: b.js.Conn(), service: service, members: make(map[string]member), changed: make(chan struct{}),
 	}
 	subscription, err := r.conn.Subscribe(replicaSubject(service, "*"), r.handleHeartbeat)
 	if err != nil {
@@ -67,6 +81,17 @@ func (b Relay) Join(service, name string) (*Replicas, error) {
 	return r, nil
 }
 
+// Drain announces that this replica finishes its work and owns no more names.
+func (r *Replicas) Drain() error {
+	r.mu.Lock()
+	r.draining = true
+	r.mu.Unlock()
+	if err := r.sendHeartbeat(); err != nil && !errors.Is(err, nats.ErrConnectionClosed) {
+		return fmt.Errorf("drain as replica of %s: %w", r.service, err)
+	}
+	return nil
+}
+
 // Leave announces that this replica leaves, so that other replicas own its names. Further calls do
 // nothing.
 func (r *Replicas) Leave() error {
@@ -80,14 +105,14 @@ func (r *Replicas) Leave() error {
 func (r *Replicas) Name() string { return r.name }
 
 // Owner returns the replica that owns a name, empty if this one does not know, and a channel that
-// is closed when replicas join or leave.
+// is closed when replicas join, drain or leave. If all drain, each owns every name.
 func (r *Replicas) Owner(name string) (owner string, changed <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !r.isAlive(r.name, time.Now()) {
+	if time.Since(r.members[r.name].heard) > ownLease || !r.settling.IsZero() {
 		return "", r.changed
 	}
-	return highest(r.lastHeard, name), r.changed
+	return cmp.Or(highest(r.members, name), r.name), r.changed
 }
 
 // Alive reports whether a replica's heartbeats arrive.
@@ -98,15 +123,18 @@ func (r *Replicas) Alive(replica string) bool {
 }
 
 func (r *Replicas) isAlive(replica string, now time.Time) bool {
-	last, known := r.lastHeard[replica]
-	return known && now.Sub(last) <= lease
+	member, known := r.members[replica]
+	return known && now.Sub(member.heard) <= lease
 }
 
-// highest returns the replica with the highest hash for a name.
-func highest(replicas map[string]time.Time, name string) string {
+// highest returns the replica with the highest hash for a name, empty if all drain.
+func highest(replicas map[string]member, name string) string {
 	var owner string
 	var maxHash [sha256.Size]byte
-	for replica := range replicas {
+	for replica, member := range replicas {
+		if member.draining {
+			continue
+		}
 		sum := sha256.Sum256([]byte(replica + "\x00" + name))
 		if owner == "" || string(sum[:]) > string(maxHash[:]) {
 			owner, maxHash = replica, sum
@@ -120,7 +148,7 @@ func (r *Replicas) sendHeartbeats(ctx context.Context) {
 	ticker := time.NewTicker(heartbeat)
 	defer ticker.Stop()
 	for {
-		_ = r.publish(eventAlive) // a lost heartbeat is followed by the next
+		_ = r.sendHeartbeat() // a lost one is followed by the next
 		select {
 		case <-ctx.Done():
 			return
@@ -130,6 +158,16 @@ func (r *Replicas) sendHeartbeats(ctx context.Context) {
 	}
 }
 
+func (r *Replicas) sendHeartbeat() error {
+	r.mu.Lock()
+	event := eventAlive
+	if r.draining {
+		event = eventDraining
+	}
+	r.mu.Unlock()
+	return r.publish(event)
+}
+
 func (r *Replicas) publish(event string) error {
 	return r.conn.Publish(replicaSubject(r.service, event), []byte(r.name))
 }
@@ -137,30 +175,42 @@ func (r *Replicas) publish(event string) error {
 // handleHeartbeat handles a message of a replica. It answers a new replica with a heartbeat at
 // once.
 func (r *Replicas) handleHeartbeat(message *nats.Msg) {
-	replica := string(message.Data)
+	replica, now := string(message.Data), time.Now()
 	r.mu.Lock()
-	_, known := r.lastHeard[replica]
-	if strings.HasSuffix(message.Subject, "."+eventLeft) {
-		delete(r.lastHeard, replica)
+	previous, known := r.members[replica], r.isAlive(replica, now)
+	next := member{heard: now, draining: strings.HasSuffix(message.Subject, "."+eventDraining)}
+	isGone := strings.HasSuffix(message.Subject, "."+eventLeft)
+	if isGone {
+		delete(r.members, replica)
 	} else {
-		r.lastHeard[replica] = time.Now()
+		r.members[replica] = next
 	}
-	_, exists := r.lastHeard[replica]
-	if known != exists {
+	if replica == r.name && !known {
+		if r.joined {
+			r.settling = now.Add(lease)
+		}
+		r.joined = true
+	}
+	if known == isGone || previous.draining != next.draining || now.Sub(previous.heard) > ownLease {
 		r.notifyChange()
 	}
 	r.mu.Unlock()
-	if !known && exists && replica != r.name {
-		_ = r.publish(eventAlive)
+	if !known && !isGone && replica != r.name {
+		_ = r.sendHeartbeat()
 	}
 }
 
+// forget removes silent replicas.
 func (r *Replicas) forget(now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	previous := len(r.lastHeard)
-	maps.DeleteFunc(r.lastHeard, func(replica string, _ time.Time) bool { return !r.isAlive(replica, now) })
-	if len(r.lastHeard) != previous {
+	previous := len(r.members)
+	maps.DeleteFunc(r.members, func(replica string, _ member) bool { return !r.isAlive(replica, now) })
+	settled := !r.settling.IsZero() && now.After(r.settling)
+	if settled {
+		r.settling = time.Time{}
+	}
+	if settled || len(r.members) != previous {
 		r.notifyChange()
 	}
 }

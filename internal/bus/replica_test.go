@@ -6,8 +6,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
+
 	"github.com/toolsandbox/toolsandbox/internal/bus"
+	"github.com/toolsandbox/toolsandbox/internal/natsserver"
 	"github.com/toolsandbox/toolsandbox/internal/testkit/natstest"
+	"github.com/toolsandbox/toolsandbox/internal/testkit/porttest"
 )
 
 // join adds a replica. It leaves at the end of the test or when leave is called.
@@ -100,6 +104,97 @@ func TestOwners(t *testing.T) {
 		t.Error(err)
 	}
 	agreed(t, one, two) // another service's replicas own nothing here
+}
+
+// TestDrainingReplica drains a replica. It stays alive and owns no names, until all drain.
+func TestDrainingReplica(t *testing.T) {
+	b := natstest.Start(t)
+	one, _ := join(t, b, "one")
+	two, _ := join(t, b, "two")
+	agreed(t, one, two)
+	_, changed := one.Owner("")
+	if err := two.Drain(); err != nil {
+		t.Fatal(err)
+	}
+	<-changed
+	for n := range names {
+		if owner, _ := one.Owner(fmt.Sprint("key", n)); owner != "one" {
+			t.Fatalf("owner of key%d: got %s, want one, because two drains", n, owner)
+		}
+	}
+	if !one.Alive("two") {
+		t.Error("two is not alive while it drains")
+	}
+	_, changed = two.Owner("")
+	if err := one.Drain(); err != nil {
+		t.Fatal(err)
+	}
+	<-changed
+	for _, r := range []*bus.Replicas{one, two} {
+		if owner, _ := r.Owner("key"); owner != r.Name() {
+			t.Errorf("owner according to %s when all drain: got %s, want itself", r.Name(), owner)
+		}
+	}
+}
+
+// TestReplicasAfterOutage stops NATS for longer than a lease. The replica that reconnects first
+// owns no name of the other one, which reconnects later.
+func TestReplicasAfterOutage(t *testing.T) {
+	t.Parallel()
+	cfg := natsserver.Config{Dir: t.TempDir(), Listen: porttest.Address(t)}
+	srv, err := natsserver.Start(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	open := func(delay func(int) time.Duration) *bus.Bus {
+		conn, err := nats.Connect("nats://"+cfg.Listen, nats.MaxReconnects(-1), nats.CustomReconnectDelay(delay))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(conn.Close)
+		return natstest.Open(t, conn, natstest.OneShard)
+	}
+	later := make(chan struct{})
+	one, _ := join(t, open(func(int) time.Duration { return 20 * time.Millisecond }), "one")
+	two, _ := join(t, open(func(int) time.Duration { <-later; return 20 * time.Millisecond }), "two")
+	owners := agreed(t, one, two)
+	if err := srv.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for one.Alive("one") || two.Alive("two") {
+		<-time.After(50 * time.Millisecond)
+	}
+	if srv, err = natsserver.Start(cfg); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := srv.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	for !one.Alive("one") {
+		<-time.After(20 * time.Millisecond)
+	}
+	if owner, _ := one.Owner("key"); owner != "" {
+		t.Errorf("owner when the first replica is back: got %s, want none yet", owner)
+	}
+	close(later)
+	for known := 0; known < len(owners); {
+		known = 0
+		_, changed := one.Owner("")
+		for name, want := range owners {
+			switch owner, _ := one.Owner(name); owner {
+			case want:
+				known++
+			case "":
+			default:
+				t.Fatalf("owner of %s after the outage: got %s, want %s or none yet", name, owner, want)
+			}
+		}
+		if known < len(owners) {
+			<-changed
+		}
+	}
 }
 
 // TestSpending records turns of several replicas, one of them twice, and reads and follows their

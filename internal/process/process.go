@@ -28,8 +28,12 @@ const (
 	ExitUsage   = 2
 )
 
-// flushTimeout bounds the final telemetry flush.
-const flushTimeout = 2 * time.Second
+const (
+	// flushTimeout bounds the final telemetry flush.
+	flushTimeout = 2 * time.Second
+	// stopTimeout bounds the end of a service after its grace time. By then all contexts have ended.
+	stopTimeout = 2 * time.Second
+)
 
 // ErrUsage marks an error in the command line: exit code 2.
 var ErrUsage = errors.New("usage")
@@ -68,8 +72,9 @@ func NewProcess(service rpc.Service, configure func(*pflag.FlagSet) Run, flags *
 	return p
 }
 
-// Run runs the service until ctx is done or a fatal error occurs. Call it once, after the flags are
-// set.
+// Run runs the service until ctx is done or a fatal error occurs. When ctx is done, the service
+// finishes what is in flight within the grace time (rpc.Node.Drain), and Run returns at most
+// stopTimeout and flushTimeout later, whatever hangs. Call it once, after the flags are set.
 func (p *Process) Run(ctx context.Context) (err error) {
 	if err := errors.Join(p.logging.Validate(), p.network.Validate(), p.export.Validate()); err != nil {
 		return UsageErrorf("%w", err)
@@ -86,12 +91,43 @@ func (p *Process) Run(ctx context.Context) (err error) {
 			logger.Warn("telemetry is incomplete", "error", closeErr)
 		}
 	}()
-	m, err := rpc.Connect(ctx, p.network, rpc.Options{Logger: logger, Telemetry: traces})
+	ended := make(chan error, 1)
+	go func() { ended <- p.connect(ctx, rpc.Options{Logger: logger, Telemetry: traces}) }()
+	return p.await(ctx, ended, logger)
+}
+
+// connect connects to the installation and runs the body.
+func (p *Process) connect(ctx context.Context, options rpc.Options) (err error) {
+	m, err := rpc.Connect(ctx, p.network, options)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, m.Close()) }()
 	return p.body(ctx, m)
+}
+
+// await waits until the service has ended. A service that hangs is left behind, to end with the
+// process.
+func (p *Process) await(ctx context.Context, ended <-chan error, logger *slog.Logger) error {
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	grace := p.network.Grace
+	logger.Info("stopping: finishing what is in flight", "grace", grace)
+	select {
+	case err := <-ended:
+		return err
+	case <-time.After(grace):
+	}
+	logger.Warn("cancelling what is in flight: the grace time is over", "grace", grace)
+	select {
+	case err := <-ended:
+		return err
+	case <-time.After(stopTimeout):
+		return fmt.Errorf("%s did not stop within %s and the %s of --grace, and ends without waiting", p.service, stopTimeout, grace)
+	}
 }
 
 // SignalContext returns a context that is done after SIGINT, SIGTERM or SIGHUP, which a terminal

@@ -101,3 +101,47 @@ func runIn(t *testing.T, lookup func(string) (string, bool), flags *pflag.FlagSe
 	}
 	return process.Run(t.Context())
 }
+
+// TestHangingService stops a service that drains, and one that hangs. Both end with the grace time.
+func TestHangingService(t *testing.T) {
+	quiet(t)
+	address := porttest.Address(t)
+	nats, err := natsserver.Start(natsserver.Config{Dir: t.TempDir(), Listen: address})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := nats.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	hung := make(chan struct{})
+	for name, test := range map[string]struct {
+		body Run
+		want string
+	}{
+		"drains": {func(ctx context.Context, m *rpc.Node) error {
+			work, stop := m.Drain(ctx)
+			defer stop()
+			<-work.Done()
+			return nil
+		}, ""},
+		"hangs": {func(context.Context, *rpc.Node) error { <-hung; return nil }, "evaluator did not stop within 2s and the 50ms of --grace"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
+			ctx, stop := context.WithCancel(t.Context())
+			defer stop()
+			process := NewProcess(rpc.Evaluator, func(*pflag.FlagSet) Run {
+				return func(ctx context.Context, m *rpc.Node) error { stop(); return test.body(ctx, m) }
+			}, flags)
+			if err := flags.Parse([]string{"--nats-url=nats://" + address, "--grace=50ms"}); err != nil {
+				t.Fatal(err)
+			}
+			if err := process.Run(ctx); (err == nil) != (test.want == "") || err != nil && !strings.HasPrefix(err.Error(), test.want) {
+				t.Errorf("Run: got %v, want %q", err, test.want)
+			}
+		})
+	}
+	close(hung)
+}

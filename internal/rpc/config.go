@@ -36,7 +36,7 @@ type Config struct {
 	TLSCert, TLSKey, TLSCA string
 	// MaxMessageBytes bounds one gRPC message.
 	MaxMessageBytes int
-	// Grace is how long running calls may continue after the process starts to stop.
+	// Grace is how long work in flight may continue after the process starts to stop, see Node.Drain.
 	Grace time.Duration
 	// Reflection serves gRPC reflection.
 	Reflection bool
@@ -58,7 +58,7 @@ func DefaultConfig() Config {
 		AgentGateways:   []string{"127.0.0.1:7403"},
 		Evaluators:      []string{"127.0.0.1:7404"},
 		MaxMessageBytes: 64 << 20,
-		Grace:           2 * time.Second,
+		Grace:           2 * time.Minute, // a turn of a player
 		Sync:            natsserver.SyncInterval,
 		Bus:             bus.DefaultConfig(),
 	}
@@ -73,7 +73,7 @@ func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&c.ToolHosts, "toolhost-addr", c.ToolHosts, "addresses of the tool hosts, one per shard, in shard order")
 	fs.StringSliceVar(&c.AgentGateways, "agentgw-addr", c.AgentGateways, "address of the agent gateway; calls are balanced over all addresses of a name")
 	fs.IntVar(&c.ShardIndex, "shard-index", c.ShardIndex, "position of this process among the shards of its service")
-	fs.DurationVar(&c.Grace, "grace", c.Grace, "time for running calls to finish after a stop signal")
+	fs.DurationVar(&c.Grace, "grace", c.Grace, "time for calls and players' turns in flight to finish after a stop signal; then they are cancelled")
 	fs.BoolVar(&c.Reflection, "reflection", c.Reflection, "serve gRPC reflection")
 	fs.IntVar(&c.Bus.Shards, "bus-shards", c.Bus.Shards, "number of message log streams; equal in all processes")
 	fs.IntVar(&c.Bus.Replicas, "bus-replicas", c.Bus.Replicas, "JetStream replicas of each stream")

@@ -85,6 +85,7 @@ type Network interface {
 	ToolHost(sessionID string) grpc.ClientConnInterface
 	OwnsSession(id string) bool
 	Serve(ctx context.Context, s Service, register func(grpc.ServiceRegistrar)) error
+	Drain(ctx context.Context) (work context.Context, stop context.CancelFunc)
 	Telemetry() *telemetry.Telemetry
 	Logger(s Service) *slog.Logger
 }

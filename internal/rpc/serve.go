@@ -35,9 +35,8 @@ const serviceConfig = `{
   "methodConfig": [{"name": [{}], "waitForReady": true}]
 }`
 
-// Serve serves one service of this process until ctx is done, then waits up to the grace time for
-// running calls. It also serves grpc.health.v1, validates every request with protovalidate, and
-// bounds message sizes.
+// Serve serves one service of this process until ctx is done, then drains running calls. It also
+// serves grpc.health.v1, validates every request with protovalidate, and bounds message sizes.
 func (n *Node) Serve(ctx context.Context, s Service, register func(grpc.ServiceRegistrar)) error {
 	validator, err := protovalidate.New()
 	if err != nil {
@@ -53,6 +52,8 @@ func (n *Node) Serve(ctx context.Context, s Service, register func(grpc.ServiceR
 	if reflected, ok := srv.(reflection.GRPCServer); ok && n.cfg.Reflection { // the memory transport has no reflection
 		reflection.Register(reflected)
 	}
+	work, stop := n.Drain(ctx)
+	defer stop()
 	serveErr := make(chan error, 1)
 	go func() { serveErr <- srv.Serve() }()
 	n.Logger(s).Info("serving", "address", srv.Address())
@@ -62,19 +63,8 @@ func (n *Node) Serve(ctx context.Context, s Service, register func(grpc.ServiceR
 	case <-ctx.Done():
 	}
 	healthy.Shutdown()
-	stopped := make(chan struct{})
-	go func() {
-		defer close(stopped)
-		srv.GracefulStop()
-	}()
-	grace := time.NewTimer(n.cfg.Grace)
-	defer grace.Stop()
-	select {
-	case <-stopped:
-	case <-grace.C:
-		srv.Stop()
-		<-stopped
-	}
+	defer context.AfterFunc(work, srv.Stop)()
+	srv.GracefulStop()
 	if err := <-serveErr; err != nil && !errors.Is(err, grpc.ErrServerStopped) {
 		return fmt.Errorf("%s: serve: %w", s, err)
 	}

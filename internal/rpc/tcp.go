@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"
@@ -25,6 +26,10 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/filelimit"
 	"github.com/toolsandbox/toolsandbox/internal/telemetry"
 )
+
+// natsReconnectWait is the pause between two attempts to reach a NATS server. It is a small part of
+// the lease of bus.Replicas: after an outage all hear each other before any of them acts.
+const natsReconnectWait = 500 * time.Millisecond
 
 // setResolutionInterval allows more frequent name resolution than gRPC's default. It is a
 // process-wide setting that must precede the first call.
@@ -137,6 +142,7 @@ func connectNATS(cfg Config, logger *slog.Logger) (*nats.Conn, error) {
 	options := []nats.Option{
 		nats.Name("toolsandbox"),
 		nats.MaxReconnects(-1),
+		nats.ReconnectWait(natsReconnectWait),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			if err != nil {
 				logger.Warn("NATS connection lost, reconnecting", "error", err)

@@ -17,8 +17,13 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/toolhost"
 )
 
-// stopLimit is how long the services may take to stop.
-const stopLimit = 4 * time.Second
+const (
+	// stopLimit is how long the services may take to stop.
+	stopLimit = 4 * time.Second
+	// grace bounds rpc.Config.Grace in this process, because a person waits for it. The orchestrator
+	// and the gateway may use it one after the other.
+	grace = time.Second
+)
 
 // Config configures everything that may run in this process.
 type Config struct {
@@ -62,6 +67,7 @@ func Start(ctx context.Context, cfg Config, parts rpc.Options) (*Installation, e
 		if release, err = lockDirectory(cfg.Dir); err != nil {
 			return nil, err
 		}
+		cfg.Network.Grace = min(cfg.Network.Grace, grace)
 	}
 	m, err := rpc.Open(ctx, cfg.Network, cfg.Dir, parts)
 	if err != nil {

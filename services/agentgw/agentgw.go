@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 
 	"github.com/google/uuid"
 	"google.golang.org/grpc"
@@ -18,14 +19,18 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/ratelimit"
 )
 
-// Run serves the gateway at the node until ctx is done, and then returns nil. It records turns that
-// cannot be computed again on the bus. The replica that owns a model's key plays that model's
-// turns.
+// Run serves the gateway at the node until ctx is done, drains, and then returns nil. It records
+// turns that cannot be computed again on the bus. The replica that owns a model's key plays that
+// model's turns.
 func Run(ctx context.Context, cfg Config, node rpc.Network, stores bus.AgentGateway) (err error) {
 	prices, err := cfg.check()
 	if err != nil {
 		return fmt.Errorf("agent gateway: %w", err)
 	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	work, end := node.Drain(ctx)
+	defer end()
 	replicas, err := stores.Join("agentgw", uuid.NewString())
 	if err != nil {
 		return fmt.Errorf("agent gateway: %w", err)
@@ -39,16 +44,12 @@ func Run(ctx context.Context, cfg Config, node rpc.Network, stores bus.AgentGate
 	if budget != nil {
 		defer func() { err = errors.Join(err, budget.Close()) }()
 	}
-	server, err := newServer(cfg, prices, budget, stores, stores, replicas, logger)
+	server, err := newServer(work, cfg, prices, budget, stores, stores, replicas, logger)
 	if err != nil {
 		return fmt.Errorf("agent gateway: %w", err)
 	}
 	defer func() { err = errors.Join(err, server.Close()) }()
-	stop, err := server.serveForwarded()
-	if err != nil {
-		return fmt.Errorf("agent gateway: %w", err)
-	}
-	defer func() { err = errors.Join(err, replicas.Leave(), stop()) }()
+	defer context.AfterFunc(work, server.models.Abort)()
 	unserve, err := stores.ServeLoad(func(sweepID string) *busv1.Load {
 		asked, limited := server.models.Load(sweepID)
 		return &busv1.Load{Asked: int32(asked), Limited: int32(limited)}
@@ -57,28 +58,54 @@ func Run(ctx context.Context, cfg Config, node rpc.Network, stores bus.AgentGate
 		return fmt.Errorf("agent gateway: %w", err)
 	}
 	defer func() { err = errors.Join(err, unserve()) }()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer context.AfterFunc(ctx, server.models.Abort)()
+	drained, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
 	attached, followed := make(chan error, 1), make(chan error, 1)
 	go func() {
 		defer cancel()
-		attached <- server.serveAttached(ctx, cfg, logger)
+		attached <- server.serveAttached(ctx, drained, cfg, logger)
 	}()
 	go func() {
 		defer cancel()
-		followed <- stores.WatchControl(ctx, "", func(sweepID string, control *busv1.SweepControl) {
+		followed <- stores.WatchControl(drained, "", func(sweepID string, control *busv1.SweepControl) {
 			if control.CancelledRound != nil {
 				server.cancelled.markCancelled(sweepID, control.GetCancelledRound())
 			}
 		})
 	}()
+	err = server.serve(ctx, work, node, replicas)
+	stop()
+	return errors.Join(err, <-attached, <-followed)
+}
+
+// serve plays turns of callers and of other replicas until ctx is done. Then it accepts no more and
+// finishes those in flight before work is done. Other replicas own its names meanwhile, but wait
+// for its turns.
+func (s *Server) serve(ctx, work context.Context, node rpc.Network, replicas *bus.Replicas) error {
+	stop, err := s.serveForwarded()
+	if err != nil {
+		return fmt.Errorf("agent gateway: %w", err)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var group sync.WaitGroup
+	var errs [3]error
+	for i, drain := range []func() error{
+		replicas.Drain,
+		func() error { return stop(work) },
+		func() error { return s.agents.Drain(work) },
+	} {
+		group.Go(func() {
+			<-ctx.Done()
+			errs[i] = drain()
+		})
+	}
 	err = node.Serve(ctx, rpc.AgentGateway, func(r grpc.ServiceRegistrar) {
-		agentgwv1.RegisterAgentGatewayServiceServer(r, server)
-		agentgwv1.RegisterPlayerCheckServiceServer(r, checker{server: server})
+		agentgwv1.RegisterAgentGatewayServiceServer(r, s)
+		agentgwv1.RegisterPlayerCheckServiceServer(r, checker{server: s})
 	})
 	cancel()
-	return errors.Join(err, <-attached, <-followed)
+	group.Wait()
+	return errors.Join(append(errs[:], err)...)
 }
 
 // newLimiter returns the limiter of requests to model providers, or nil without limits.

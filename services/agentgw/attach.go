@@ -24,11 +24,11 @@ const (
 	attachAnswerBytes = 2 * maxTurnBytes
 )
 
-// serveAttached serves attached agents until ctx is done. Then it ends their streams at once, and
-// the agents reconnect.
-func (s *Server) serveAttached(ctx context.Context, cfg Config, log *slog.Logger) error {
+// serveAttached serves attached agents until drained is done. Then it ends their streams at once,
+// and the agents reconnect. Streams that open after ctx go to other replicas.
+func (s *Server) serveAttached(ctx, drained context.Context, cfg Config, log *slog.Logger) error {
 	if cfg.AttachListen == "" {
-		<-ctx.Done()
+		<-drained.Done()
 		return nil
 	}
 	options := []grpc.ServerOption{
@@ -58,7 +58,10 @@ func (s *Server) serveAttached(ctx context.Context, cfg Config, log *slog.Logger
 	select {
 	case err = <-serveErr:
 	case <-ctx.Done():
-		srv.Stop()
+		unwatch := context.AfterFunc(drained, srv.Stop)
+		srv.GracefulStop()
+		unwatch()
+		<-drained.Done()
 		err = <-serveErr
 	}
 	s.agents.Wait()

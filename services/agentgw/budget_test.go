@@ -47,7 +47,7 @@ func newLimitedServer(tb testing.TB, b *bus.Bus, change func(c *ratelimit.Config
 	if err != nil {
 		tb.Fatal(err)
 	}
-	server, err := newServer(cfg, prices, budget, b, b, replicas, slog.New(slog.DiscardHandler))
+	server, err := newServer(context.Background(), cfg, prices, budget, b, b, replicas, slog.New(slog.DiscardHandler))
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func newLimitedServer(tb testing.TB, b *bus.Bus, change func(c *ratelimit.Config
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() {
-		if err := errors.Join(replicas.Leave(), stop()); err != nil {
+		if err := errors.Join(replicas.Leave(), stop(tb.Context())); err != nil {
 			tb.Errorf("leave: %v", err)
 		}
 		if err := server.Close(); err != nil {

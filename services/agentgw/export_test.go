@@ -1,6 +1,9 @@
 package agentgw
 
-import "log/slog"
+import (
+	"context"
+	"log/slog"
+)
 
 // NewServer is newServer without a limiter and other replicas, for tests.
 func NewServer(cfg Config, recorder Recorder, relay Relay) (*Server, error) {
@@ -8,5 +11,5 @@ func NewServer(cfg Config, recorder Recorder, relay Relay) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newServer(cfg, prices, nil, recorder, relay, nil, slog.New(slog.DiscardHandler))
+	return newServer(context.Background(), cfg, prices, nil, recorder, relay, nil, slog.New(slog.DiscardHandler))
 }

@@ -62,7 +62,7 @@ func (s *Server) respondAtOwner(ctx context.Context, req *agentgwv1.RespondReque
 		if !errors.Is(err, errReplicaGone) && !errors.Is(err, bus.ErrTooLarge) {
 			return response, err
 		}
-		req = withFresh(req, req.GetFresh() && owner == "") // else it may be recorded
+		req = withFresh(req, false) // by now it may be recorded
 		if errors.Is(err, bus.ErrTooLarge) {
 			return s.playHere(ctx, req)
 		}
@@ -150,8 +150,8 @@ func (s *Server) cancelIfGone(ctx context.Context, cancel context.CancelCauseFun
 	}
 }
 
-// serveForwarded plays turns for other replicas until stop is called.
-func (s *Server) serveForwarded() (stop func() error, err error) {
+// serveForwarded plays turns for other replicas until stop is called, which is that of Relay.Serve.
+func (s *Server) serveForwarded() (stop func(ctx context.Context) error, err error) {
 	return s.relay.Serve(forwardName(s.replica), maxForwarded, func(ctx context.Context, raw []byte) []byte {
 		req := &agentgwv1.RespondRequest{}
 		err := proto.Unmarshal(raw, req)

@@ -134,6 +134,45 @@ func TestOwnerLeaves(t *testing.T) {
 	}
 }
 
+// TestOwnerDrains drains the owner of a key during a forwarded turn. The turn is asked once, and
+// the next one at the other replica.
+func TestOwnerDrains(t *testing.T) {
+	arrived, leave := make(chan struct{}, 10), make(chan struct{})
+	address := serveProvider(t, func(w http.ResponseWriter, _ *http.Request) {
+		arrived <- struct{}{}
+		<-leave
+		_, _ = io.WriteString(w, answer)
+	})
+	owner, other := replicaPair(t, address, func(*ratelimit.Config) {})
+	answered := make(chan error, 2)
+	play := func(rollout string) {
+		got, err := other.Respond(t.Context(), turnRequest(rollout, address))
+		if err == nil && len(got.GetMessages()) != 1 {
+			err = fmt.Errorf("got %v, want an answer", got)
+		}
+		answered <- err
+	}
+	go play("s.0")
+	<-arrived
+	replicas, _ := owner.replicas.(interface{ Drain() error })
+	_, changed := other.replicas.Owner("")
+	if err := replicas.Drain(); err != nil {
+		t.Fatal(err)
+	}
+	<-changed
+	go play("s.1")
+	<-arrived
+	close(leave)
+	for range 2 {
+		if err := <-answered; err != nil {
+			t.Error(err)
+		}
+	}
+	if n := len(arrived); n > 0 {
+		t.Errorf("requests: got %d, want 2", n+2)
+	}
+}
+
 // TestTooLargeTurnIsPlayedHere asks a replica for a turn that exceeds a message to the owner.
 func TestTooLargeTurnIsPlayedHere(t *testing.T) {
 	address := serveProvider(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, answer) })

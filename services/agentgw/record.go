@@ -121,15 +121,17 @@ func answersRequest(reply *agentgwv1.Reply, req *agentgwv1.RespondRequest) bool 
 }
 
 // storeTurn replaces the stored turn at a revision, unless a reply to the same conversation is
-// stored, and returns the stored turn. It stores paid turns even if the caller is gone. It does not
-// store a turn without reply and exchange.
+// stored, and returns the stored turn. It stores paid turns even if the caller is gone, and waits
+// for NATS until the gateway ends. It does not store a turn without reply and exchange.
 func (s *Server) storeTurn(
 	ctx context.Context, req *agentgwv1.RespondRequest, recorded, stored *agentgwv1.RecordedTurn, revision uint64,
 ) (*agentgwv1.RecordedTurn, error) {
 	if recorded.GetReply() == nil && recorded.GetExchange() == nil {
 		return recorded, nil
 	}
-	ctx = context.WithoutCancel(ctx)
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	defer context.AfterFunc(s.life, cancel)()
 	if recorded.GetReply() != nil {
 		recorded.Reply.ConversationDigest = req.GetConversationDigest()
 	}
@@ -154,10 +156,16 @@ func (s *Server) storeTurn(
 		if err == nil {
 			return recorded, nil
 		}
+		if errors.Is(err, bus.ErrUnavailable) && ctx.Err() == nil {
+			continue
+		}
 		if !errors.Is(err, bus.ErrExists) {
 			return nil, fmt.Errorf("%w: %w", errRecord, err)
 		}
 		stored, at, err := s.turn(ctx, turnKey{rolloutID: req.GetRolloutId(), index: req.GetIndex()})
+		if errors.Is(err, bus.ErrUnavailable) && ctx.Err() == nil {
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}

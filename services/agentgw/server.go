@@ -64,13 +64,15 @@ type Relay interface {
 	// Request delivers a request to a replica that serves the name. The error is bus.ErrNotFound if
 	// there is none.
 	Request(ctx context.Context, name string, request []byte) ([]byte, error)
-	// Serve handles requests to a name until stop is called.
-	Serve(name string, concurrency int, handle func(ctx context.Context, request []byte) []byte) (stop func() error, err error)
+	// Serve handles requests to a name until stop is called, which waits for running ones and cancels
+	// them when its ctx is done.
+	Serve(name string, concurrency int, handle func(ctx context.Context, request []byte) []byte) (stop func(ctx context.Context) error, err error)
 }
 
 // Server implements AgentGatewayService. Safe for concurrent use. The caller closes it.
 type Server struct {
 	agentgwv1.UnimplementedAgentGatewayServiceServer
+	life      context.Context // until it is done, answers wait to be recorded
 	recorder  Recorder
 	relay     Relay
 	replicas  Replicas // nil if this is the only one
@@ -87,9 +89,10 @@ type Server struct {
 
 // newServer returns a server that records turns with the recorder and reaches agents at other
 // replicas over the relay. It expects requests that satisfy the validation rules of their proto. A
-// nil limiter limits no requests to model providers. The caller closes the limiter.
+// nil limiter limits no requests to model providers. The caller closes the limiter. Answers that
+// cannot be recorded are kept until life is done.
 func newServer(
-	cfg Config, prices *pricing.Table, budget *ratelimit.Limiter, recorder Recorder, relay Relay, replicas Replicas, logger *slog.Logger,
+	life context.Context, cfg Config, prices *pricing.Table, budget *ratelimit.Limiter, recorder Recorder, relay Relay, replicas Replicas, logger *slog.Logger,
 ) (*Server, error) {
 	tools, err := lru.New[string, *turn.Tools](cfg.ToolSets)
 	if err != nil {
@@ -121,7 +124,7 @@ func newServer(
 		replica = replicas.Name()
 	}
 	return &Server{
-		recorder: recorder, relay: relay, replicas: replicas, replica: replica, plugins: plugins, agents: agents, models: models, tools: tools, history: past,
+		life: life, recorder: recorder, relay: relay, replicas: replicas, replica: replica, plugins: plugins, agents: agents, models: models, tools: tools, history: past,
 		tracer: otel.Tracer("agentgw"),
 	}, nil
 }

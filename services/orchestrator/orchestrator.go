@@ -19,7 +19,8 @@ import (
 )
 
 // Run serves OrchestratorService and plays rollouts, if cfg allows any, until ctx is done. Then it
-// releases running rollouts to the queue. The next worker continues at the next message.
+// finishes the turns in flight and releases their rollouts to the queue. The next worker continues
+// at the next message.
 func Run(ctx context.Context, cfg Config, node rpc.Network, stores bus.Orchestrator) error {
 	if err := cfg.Validate(); err != nil {
 		return fmt.Errorf("orchestrator: %w", err)
@@ -41,6 +42,7 @@ func Run(ctx context.Context, cfg Config, node rpc.Network, stores bus.Orchestra
 		Agents:   agentgwv1.NewAgentGatewayServiceClient(node.Conn(rpc.AgentGateway)),
 		ToolHost: sessions,
 		Trace:    node.Telemetry().Rollout,
+		Drain:    node.Drain,
 		Logger:   node.Logger(rpc.Orchestrator),
 	})
 	service := &server{

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -30,6 +31,9 @@ const (
 	Orchestrator = "orchestrator"
 	// SecondToolHost is the tool host of the second shard, where there are two.
 	SecondToolHost = "toolhost-1"
+	// SecondAgentGateway and SecondOrchestrator are replicas, where there are two.
+	SecondAgentGateway = "agentgw-1"
+	SecondOrchestrator = "orchestrator-1"
 )
 
 // Client is the name of the command line in Route. It is not part of a cluster.
@@ -57,6 +61,9 @@ type Config struct {
 	Dir string
 	// TwoShards runs two tool hosts, each with its share of the sessions.
 	TwoShards bool
+	// TwoPlayers runs two gateways and two orchestrators. The second orchestrator reaches the second
+	// gateway, everybody else the first ones.
+	TwoPlayers bool
 	// Args are added to every service's command line, ToolHostArgs to that of the tool hosts.
 	Args, ToolHostArgs []string
 	// Route, if not nil, returns the address at which a process, a service or Client, reaches another
@@ -172,6 +179,9 @@ func (c *Cluster) names() []string {
 	if c.cfg.TwoShards {
 		names = append(names, SecondToolHost)
 	}
+	if c.cfg.TwoPlayers {
+		names = append(names, SecondAgentGateway, SecondOrchestrator)
+	}
 	return names
 }
 
@@ -186,16 +196,16 @@ func (c *Cluster) args(name string) []string {
 		return []string{"serve", "nats", "--listen", c.addresses[NATS], "--dir", c.Streams()}
 	}
 	to := func(other string) string { return c.routes[[2]string{name, other}] }
-	service := name
-	if name == SecondToolHost {
-		service = ToolHost
+	service, gateway := strings.TrimSuffix(name, "-1"), AgentGateway
+	if name == SecondOrchestrator {
+		gateway = SecondAgentGateway
 	}
 	args := []string{
-		"serve", service,
+		"serve", service, "--grace", "2s",
 		"--listen", c.addresses[name],
 		"--nats-url", "nats://" + to(NATS),
 		"--toolhost-addr", c.toolHosts(name),
-		"--agentgw-addr", to(AgentGateway),
+		"--agentgw-addr", to(gateway),
 		"--evaluator-addr", to(Evaluator),
 		"--orchestrator-addr", to(Orchestrator),
 	}
@@ -204,7 +214,7 @@ func (c *Cluster) args(name string) []string {
 		args = append(append(args, "--toolhost-dir", c.Sessions(name)), c.cfg.ToolHostArgs...)
 	case SecondToolHost:
 		args = append(append(args, "--toolhost-dir", c.Sessions(name), "--shard-index", "1"), c.cfg.ToolHostArgs...)
-	case Orchestrator:
+	case Orchestrator, SecondOrchestrator:
 		// Repeated kills and lost leases on a busy machine must not use up a rollout's attempts.
 		args = append(args, "--orchestrator-lease", "2s", "--orchestrator-attempts", "30")
 	}
@@ -304,6 +314,14 @@ func (c *Cluster) Signal(name string, signal os.Signal) error {
 	return nil
 }
 
+// Wait waits for the end of a process after a signal. An exit code other than 0 is an error. It can
+// be restarted in both cases.
+func (c *Cluster) Wait(name string) error {
+	p := c.running[name]
+	delete(c.running, name)
+	return wait(name, p)
+}
+
 // Stop terminates all processes in reverse order and waits for them. A process that has to be
 // killed is an error. The cluster cannot be restarted.
 func (c *Cluster) Stop() error {
@@ -324,10 +342,15 @@ func (c *Cluster) Stop() error {
 }
 
 func stop(name string, p *process) error {
-	defer func() { _ = p.log.Close() }()
 	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		return fmt.Errorf("stop %s: %w", name, err)
+		return errors.Join(fmt.Errorf("stop %s: %w", name, err), p.log.Close())
 	}
+	return wait(name, p)
+}
+
+// wait waits for a process that was asked to end.
+func wait(name string, p *process) error {
+	defer func() { _ = p.log.Close() }()
 	timer := time.NewTimer(stopTimeout)
 	defer timer.Stop()
 	select {

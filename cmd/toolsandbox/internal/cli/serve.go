@@ -22,7 +22,8 @@ func newServe() *cobra.Command {
 		Use:   "serve",
 		Short: "Run one service in its own process",
 		Long: `serve runs one service of an installation. Its flags give the addresses of the others and of a NATS server. Each flag is also
-an environment variable, such as TOOLSANDBOX_NATS_URL. A service runs until SIGINT or SIGTERM.`,
+an environment variable, such as TOOLSANDBOX_NATS_URL. A service runs until SIGINT or SIGTERM, and then finishes what is in flight,
+for at most --grace.`,
 	}
 	asGroup(cmd)
 	cmd.AddCommand(

@@ -59,6 +59,8 @@ const (
 	// maxRelayedAnswer bounds a relayed answer. No turn may be longer, and NATS would drop it without
 	// an error at the requester.
 	maxRelayedAnswer = 4<<20 + 1<<10
+	// leaveTimeout bounds the end of the relay of a name whose last agent has left.
+	leaveTimeout = 2 * time.Second
 )
 
 // Relay carries turns between the replicas of the gateway. bus.AgentGateway implements it.
@@ -66,8 +68,9 @@ type Relay interface {
 	// Request delivers a request to a replica that serves the name. The error is bus.ErrNotFound if
 	// there is none.
 	Request(ctx context.Context, name string, request []byte) ([]byte, error)
-	// Serve handles requests to a name until stop is called.
-	Serve(name string, concurrency int, handle func(ctx context.Context, request []byte) []byte) (stop func() error, err error)
+	// Serve handles requests to a name until stop is called, which waits for running ones and cancels
+	// them when its ctx is done.
+	Serve(name string, concurrency int, handle func(ctx context.Context, request []byte) []byte) (stop func(ctx context.Context) error, err error)
 }
 
 // Registry holds the agents that are attached to this replica. It implements AttachService. Safe
@@ -86,6 +89,8 @@ type Registry struct {
 	agents map[Address]*agent
 	// demands are the addresses that turns ask for.
 	demands map[Address]*demand
+	// draining: no turns of other replicas are played here any more.
+	draining bool
 	// changed is closed and replaced when a stream opens.
 	changed chan struct{}
 	// affinity maps a conversation to its stream.
@@ -95,10 +100,10 @@ type Registry struct {
 	lastNotice map[string]time.Time
 }
 
-// agent holds all streams of one address. stop ends its relay subscriptions.
+// agent holds all streams of one address. stop ends its relay subscriptions, nil if there are none.
 type agent struct {
 	streams []*agentStream
-	stop    func() error
+	stop    func(ctx context.Context) error
 }
 
 // conversation is one conversation of the agents of an address.
@@ -374,9 +379,13 @@ func (r *Registry) add(at Address, s *agentStream) (streams int, err error) {
 	return len(a.streams), nil
 }
 
-// serveRelay returns an agent without streams that answers the other replicas.
+// serveRelay returns an agent without streams that answers the other replicas, unless this one
+// drains.
 func (r *Registry) serveRelay(at Address) (*agent, error) {
-	stopHeld := func() error { return nil }
+	if r.draining {
+		return &agent{}, nil
+	}
+	stopHeld := func(context.Context) error { return nil }
 	var err error
 	if at.Secret != "" {
 		stopHeld, err = r.relay.Serve(heldName(at.Name), 1, func(context.Context, []byte) []byte { return nil })
@@ -386,9 +395,11 @@ func (r *Registry) serveRelay(at Address) (*agent, error) {
 	}
 	stop, err := r.relay.Serve(at.relayName(), maxRelayed, r.relayHandler(at))
 	if err != nil {
-		return nil, errors.Join(err, stopHeld())
+		ctx, cancel := context.WithTimeout(context.Background(), leaveTimeout)
+		defer cancel()
+		return nil, errors.Join(err, stopHeld(ctx))
 	}
-	return &agent{stop: func() error { return errors.Join(stop(), stopHeld()) }}, nil
+	return &agent{stop: func(ctx context.Context) error { return errors.Join(stop(ctx), stopHeld(ctx)) }}, nil
 }
 
 // remove removes a stream, and then ends the turns that wait on it.
@@ -407,8 +418,31 @@ func (r *Registry) remove(at Address, s *agentStream) error {
 	}
 	r.mu.Unlock()
 	close(s.closed)
-	if last {
-		return a.stop()
+	if !last || a.stop == nil {
+		return nil
 	}
-	return nil
+	ctx, cancel := context.WithTimeout(context.Background(), leaveTimeout)
+	defer cancel()
+	return a.stop(ctx)
+}
+
+// Drain accepts no more turns of other replicas and waits for running ones. When ctx is done, it
+// cancels them. Agents stay attached for the turns of this replica.
+func (r *Registry) Drain(ctx context.Context) error {
+	r.mu.Lock()
+	r.draining = true
+	stops := make([]func(context.Context) error, 0, len(r.agents))
+	for _, a := range r.agents {
+		if a.stop != nil {
+			stops = append(stops, a.stop)
+		}
+	}
+	r.mu.Unlock()
+	errs := make([]error, len(stops))
+	var group sync.WaitGroup
+	for i, stop := range stops {
+		group.Go(func() { errs[i] = stop(ctx) })
+	}
+	group.Wait()
+	return errors.Join(errs...)
 }

@@ -346,6 +346,46 @@ func TestReplicaDies(t *testing.T) {
 	group.Wait()
 }
 
+// TestReplicaDrains drains the replica of an agent while another one relays a turn to it. The turn
+// is answered, and later ones go to an agent elsewhere.
+func TestReplicaDrains(t *testing.T) {
+	b := natstest.Start(t)
+	one, two := startReplica(t, b), startReplica(t, b)
+	stream, _ := openStream(t, one)
+	got := make(chan string, 2)
+	play := func(conversation string) {
+		text, err := act(t, two, conversation)
+		if err != nil {
+			text = err.Error()
+		}
+		got <- text
+	}
+	go play("x")
+	first := receive(t, stream)
+	drained := make(chan error, 1)
+	go func() { drained <- one.Drain(t.Context()) }()
+	for relayed := true; relayed; { // until it accepts no more
+		var err error
+		if relayed, err = two.IsAttached(t.Context(), attach.Address{Name: "mine"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	go play("y")
+	serve(t, two, "b")
+	if text := <-got; text != "b y" {
+		t.Errorf("turn after the drain began: got %q, want it from the other agent", text)
+	}
+	if err := stream.Send(answer(first.GetRequestId(), "a x")); err != nil {
+		t.Fatal(err)
+	}
+	if text := <-got; text != "a x" {
+		t.Errorf("turn in flight: got %q, want its answer", text)
+	}
+	if err := <-drained; err != nil {
+		t.Errorf("Drain: got %v, want nil", err)
+	}
+}
+
 // TestRelayedTooLong relays an answer that exceeds the limit.
 func TestRelayedTooLong(t *testing.T) {
 	b := natstest.Start(t)

@@ -23,8 +23,8 @@ type noRelay struct{}
 
 func (noRelay) Request(context.Context, string, []byte) ([]byte, error) { return nil, bus.ErrNotFound }
 
-func (noRelay) Serve(string, int, func(context.Context, []byte) []byte) (func() error, error) {
-	return func() error { return nil }, nil
+func (noRelay) Serve(string, int, func(context.Context, []byte) []byte) (func(context.Context) error, error) {
+	return func(context.Context) error { return nil }, nil
 }
 
 // TestNotice asks missing agents for turns. The log names each agent once a minute, and not for

@@ -65,6 +65,16 @@ func (r *runner) write(ctx context.Context) error {
 	return nil
 }
 
+// handOver writes the turns that wait, for the next worker. It returns errDraining.
+func (r *runner) handOver(ctx context.Context) error {
+	if r.unwritten != nil {
+		if err := r.write(ctx); err != nil {
+			return err
+		}
+	}
+	return errDraining
+}
+
 // isComputed reports whether the coming turn needs no player outside this program.
 func (r *runner) isComputed(speaker worldv1.Role) bool {
 	if _, interrupted := r.state.Interruption(speaker); interrupted {

@@ -50,8 +50,8 @@ type runner struct {
 }
 
 // play takes the rollout's log over and plays to the end. The error is bus.ErrFenced if another
-// worker owns it, and errSpendLimit if its sweep has reached its spend limit. Any other error is
-// retryable.
+// worker owns it, errSpendLimit if its sweep has reached its spend limit, and errDraining if the
+// worker drains. Any other error is retryable.
 func (w *Worker) play(ctx context.Context, delivery *bus.Delivery) (err error) {
 	ctx, span := otel.Tracer("orchestrator").Start(ctx, "play "+delivery.Rollout.GetScenario())
 	if span.IsRecording() {
@@ -250,6 +250,9 @@ func (r *runner) turn(ctx context.Context) error {
 	if err := r.acquireMemory(ctx); err != nil {
 		return err
 	}
+	if r.isDraining() {
+		return r.handOver(ctx)
+	}
 	speaker, over := r.state.Next()
 	at, interrupted := r.state.Interruption(speaker)
 	var turn *busv1.Turn
@@ -272,7 +275,7 @@ func (r *runner) turn(ctx context.Context) error {
 	switch {
 	case errors.Is(err, errThrottled):
 		return r.wait(ctx)
-	case errors.Is(err, errSpendLimit):
+	case errors.Is(err, errSpendLimit), errors.Is(err, errDraining):
 		return err
 	case err != nil:
 		return r.fail(ctx, nil, err)
@@ -301,6 +304,10 @@ func (r *runner) respond(ctx context.Context, role worldv1.Role, player *agentgw
 	answered, err := r.ask(ctx)
 	if err != nil {
 		return nil, nil, err
+	}
+	if r.isDraining() { // since it waited to be asked
+		answered()
+		return nil, nil, errDraining
 	}
 	limited, cancel := context.WithTimeout(ctx, r.cfg.turnLimit(player))
 	var response *agentgwv1.RespondResponse

@@ -140,6 +140,17 @@ func (s *scheduler) offer(deliveries []*bus.Delivery) {
 	s.admit()
 }
 
+// withdraw removes and returns the jobs that wait for a slot.
+func (s *scheduler) withdraw() []*bus.Delivery {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all []*bus.Delivery
+	for _, q := range s.sweeps {
+		all, q.waiting = append(all, q.waiting...), nil
+	}
+	return all
+}
+
 // done releases the slot of a sweep's rollout.
 func (s *scheduler) done(sweepID string) {
 	s.mu.Lock()

@@ -129,6 +129,7 @@ func (s *stage) worker(t *testing.T, change func(*Config), between intercept) *W
 		Agents:   agentgwv1.NewAgentGatewayServiceClient(conn),
 		ToolHost: func(string) toolhostv1.ToolHostServiceClient { return host },
 		Trace:    func(ctx context.Context, _ string) context.Context { return ctx },
+		Drain:    context.WithCancel, // no grace
 		Logger:   slog.New(slog.DiscardHandler),
 	})
 	if w.metrics, err = newMetrics(); err != nil { // Run makes them, but some tests call what is below it

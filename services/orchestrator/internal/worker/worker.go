@@ -53,6 +53,8 @@ type Peers struct {
 	ToolHost func(sessionID string) toolhostv1.ToolHostServiceClient
 	// Trace adds the trace of a rollout to a context.
 	Trace func(ctx context.Context, rolloutID string) context.Context
+	// Drain returns the context of turns in flight when ctx ends.
+	Drain func(ctx context.Context) (work context.Context, stop context.CancelFunc)
 	// Logger receives logs.
 	Logger *slog.Logger
 }
@@ -69,6 +71,9 @@ const (
 // knows that this process's last request for jobs is over. Otherwise it would answer that request
 // with the job, and nobody would read the answer.
 const releaseDelay = 250 * time.Millisecond
+
+// errDraining: the worker drains, and the rollout is between two turns.
+var errDraining = errors.New("the worker drains")
 
 // maxBacklog bounds the jobs that wait in this process for a free slot, besides one per sweep.
 const maxBacklog = 64
@@ -89,6 +94,7 @@ type Worker struct {
 	fetchWait    time.Duration
 	lookEvery    time.Duration
 	resultWait   time.Duration
+	draining     <-chan struct{} // closed when no more turns may start
 
 	mu         sync.Mutex
 	deliveries map[string][]*bus.Delivery     // unacknowledged, by rollout: one per round
@@ -120,16 +126,20 @@ func New(cfg Config, peers Peers) *Worker {
 	return w
 }
 
-// Run plays rollouts until ctx is done or the bus fails permanently. It releases unfinished jobs.
+// Run plays rollouts until ctx is done or the bus fails permanently. Then it starts no more turns,
+// waits for those in flight, and releases unfinished jobs.
 func (w *Worker) Run(ctx context.Context) error {
 	if w.startErr != nil {
 		return fmt.Errorf("start worker: %w", w.startErr)
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
+	work, end := w.peers.Drain(ctx)
+	defer end()
+	w.draining = ctx.Done()
 	errCh := make(chan error, 5)
-	var group sync.WaitGroup
-	start := func(run func(context.Context) error) {
+	var fetching, playing, following sync.WaitGroup
+	start := func(ctx context.Context, group *sync.WaitGroup, run func(context.Context) error) {
 		group.Go(func() {
 			if err := run(ctx); err != nil && ctx.Err() == nil {
 				errCh <- err
@@ -137,17 +147,24 @@ func (w *Worker) Run(ctx context.Context) error {
 			}
 		})
 	}
-	w.scheduler.play = func(delivery *bus.Delivery) { group.Go(func() { w.handle(ctx, delivery) }) }
-	start(w.followResults)
-	start(w.watchControl)
-	start(w.requestResults)
-	start(w.serveLoad)
-	start(func(ctx context.Context) error { w.extendLeases(ctx); return nil })
-	start(func(ctx context.Context) error {
-		return w.followQueues(ctx, func(sweepID string) { group.Go(func() { w.fetch(ctx, sweepID) }) })
+	w.scheduler.play = func(delivery *bus.Delivery) { playing.Go(func() { w.handle(work, delivery) }) }
+	followed, unfollow := context.WithCancel(context.WithoutCancel(ctx))
+	defer unfollow()
+	start(followed, &following, w.followResults)
+	start(followed, &following, w.watchControl)
+	start(followed, &following, w.requestResults)
+	start(followed, &following, w.serveLoad)
+	start(followed, &following, func(ctx context.Context) error { w.extendLeases(ctx); return nil })
+	start(ctx, &fetching, func(ctx context.Context) error {
+		return w.followQueues(ctx, func(sweepID string) { fetching.Go(func() { w.fetch(ctx, sweepID) }) })
 	})
-	group.Wait()
-	w.releaseAll()
+	<-ctx.Done()
+	fetching.Wait()
+	w.release(w.scheduler.withdraw()...)
+	playing.Wait()
+	unfollow()
+	following.Wait()
+	w.release(w.heldDeliveries()...)
 	select {
 	case err := <-errCh:
 		return err
@@ -156,11 +173,22 @@ func (w *Worker) Run(ctx context.Context) error {
 	}
 }
 
+// isDraining reports whether no more turns may start.
+func (w *Worker) isDraining() bool {
+	select {
+	case <-w.draining:
+		return true
+	default:
+		return false
+	}
+}
+
 // handle plays one rollout and decides about its job.
 func (w *Worker) handle(ctx context.Context, delivery *bus.Delivery) {
 	defer w.scheduler.done(delivery.Rollout.GetSweepId())
-	if ctx.Err() != nil {
-		return // releaseAll releases it
+	if w.isDraining() {
+		w.release(delivery)
+		return
 	}
 	id := delivery.Rollout.GetId()
 	err := w.play(w.peers.Trace(ctx, id), delivery)
@@ -169,7 +197,9 @@ func (w *Worker) handle(ctx context.Context, delivery *bus.Delivery) {
 	}
 	switch {
 	case err == nil, ctx.Err() != nil:
-		// Ended: the result acknowledges the job. Stopped: releaseAll releases it.
+		// Ended: the result acknowledges the job. Cut off: Run releases it.
+	case errors.Is(err, errDraining):
+		w.release(delivery)
 	case errors.Is(err, bus.ErrFenced):
 		// Another worker owns the rollout. If it dies, the job is redelivered after the lease.
 		w.drop(delivery)
@@ -293,8 +323,9 @@ func (w *Worker) finish(rolloutID string, round int32) {
 	}
 }
 
-func (w *Worker) releaseAll() {
-	for _, delivery := range w.heldDeliveries() {
+// release gives jobs back to the queue.
+func (w *Worker) release(deliveries ...*bus.Delivery) {
+	for _, delivery := range deliveries {
 		w.drop(delivery)
 		if err := delivery.Nak(releaseDelay); err != nil {
 			w.peers.Logger.Warn("job comes again after its lease", "rollout", delivery.Rollout.GetId(), "error", err)
