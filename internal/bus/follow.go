@@ -19,6 +19,8 @@ const (
 	followBytes = 16 << 20
 	// abandonAfter is how long a follower waits for the end of its iterator.
 	abandonAfter = 100 * time.Millisecond
+	// followAhead is the number of messages that are read ahead of the handled one.
+	followAhead = 64
 )
 
 // FollowLog calls handle for every log entry of a shard, in stream order, from the beginning, until
@@ -205,7 +207,7 @@ func (b *store) followWith(
 // reads it. handleAll leaves that goroutine behind after abandonAfter.
 func handleAll(ctx context.Context, messages jetstream.MessagesContext, handle func(context.Context, jetstream.Msg) error) error {
 	reading, cancel := context.WithCancel(ctx)
-	next, ended := make(chan jetstream.Msg), make(chan struct{})
+	next, ended := make(chan jetstream.Msg, followAhead), make(chan struct{})
 	var readErr error
 	go func() {
 		defer close(ended)
