@@ -12,8 +12,9 @@ import (
 	"github.com/toolsandbox/toolsandbox/runs/results"
 )
 
-// OpenFinished reads the summary of the run in dir and returns a reader of its other files. Warnings
-// name rollouts that were not played and, with acceptEdits, files that were changed after the run.
+// OpenFinished reads the summary of the run in dir and returns a reader of its other files.
+// Warnings name rollouts that were not played and, with acceptEdits, files that were changed after
+// the run.
 func OpenFinished(dir string, acceptEdits bool, warnings io.Writer) (*resultfile.Summary, *results.Reader, error) {
 	var edited func(string) error
 	if acceptEdits {

@@ -26,7 +26,8 @@ type Probe struct {
 	Slots           *int32   `json:"slots"`
 	ContextTokens   *int64   `json:"context_tokens"`
 	TokensPerSecond *float64 `json:"tokens_per_second"`
-	// Seed and Temperature are kept, differs (equal requests had different answers), refused or unsent.
+	// Seed and Temperature are kept, differs (equal requests had different answers), refused or
+	// unsent.
 	Seed        string `json:"seed"`
 	Temperature string `json:"temperature"`
 	// Requests is the number of requests to the model, with the tokens that it reported for them.
