@@ -401,29 +401,6 @@ func (o *Options) play(ctx context.Context, running *standalone.Installation, sp
 	return standalone.Cause(ctx, prepared.Watch(ctx, progress.Report, collector.add))
 }
 
-// create creates the sweep, or continues the directory's, and records that.
-func (o *Options) create(ctx context.Context, prepared *sweep.Sweep, directory *directory, run *results.Run) (total, done int, err error) {
-	if o.resume { // noted before the round starts: a number is not used twice, and an unused one is harmless
-		if err := results.WriteRun(directory.path, run); err != nil {
-			return 0, 0, err
-		}
-		var damaged []string
-		for _, rollout := range run.Damaged() {
-			damaged = append(damaged, rollout.ID)
-		}
-		return prepared.Resume(ctx, run.SweepID, run.Round(), damaged)
-	}
-	total, err = prepared.Create(ctx)
-	if errors.Is(err, sweep.ErrHasResults) {
-		return 0, 0, process.UsageErrorf("--sweep-id: %s: %w: choose another one", prepared.ID(), err)
-	}
-	if err != nil {
-		return 0, 0, err
-	}
-	run.SweepID = prepared.ID()
-	return total, 0, results.WriteRun(directory.path, run)
-}
-
 // interrupted describes the progress of the run and how to continue.
 func (o *Options) interrupted(ctx context.Context, err error, collector *collector) error {
 	elsewhere := o.installation.Network.Remote && o.playing != ""

@@ -94,6 +94,8 @@ type Sweep struct {
 	recording    Recording
 	// uploadedFor is the id under which the recording is stored.
 	uploadedFor string
+	// claimed: Claim has found an id.
+	claimed bool
 }
 
 // Prepare stores the evaluations and derives the request.
@@ -149,25 +151,36 @@ func (s *Sweep) Derived(id string) bool {
 	return base == s.digest
 }
 
-// Create creates the sweep and returns the number of its rollouts. A sweep with results is
-// ErrHasResults if its id was given; a derived id then gets a number, so that the same
-// specification can run again on the same installation.
-func (s *Sweep) Create(ctx context.Context) (total int, err error) {
+// Claim gives the sweep an id that no sweep with results has, and returns it. ErrHasResults if a
+// given id has results; a derived one then gets a number, so that the same specification can run
+// again on the same installation.
+func (s *Sweep) Claim(ctx context.Context) (id string, err error) {
 	for run := 2; ; run++ {
-		// Creating it would change an earlier run's spend limit, and queue its remaining rollouts.
+		// Creating a sweep with results would change an earlier run's spend limit, and queue its
+		// remaining rollouts.
 		stored, err := s.Stored(ctx, s.ID())
-		if err != nil {
-			return 0, err
-		}
-		if len(stored) == 0 {
-			total, _, err = s.create(ctx) // existing results are its own: the request may have been retried
-			return total, err
-		}
-		if !s.Derived(s.ID()) {
-			return 0, ErrHasResults
+		switch {
+		case err != nil:
+			return "", err
+		case len(stored) == 0:
+			s.claimed = true
+			return s.ID(), nil
+		case !s.Derived(s.ID()):
+			return "", ErrHasResults
 		}
 		s.request.SweepId = s.digest + runSeparator + strconv.Itoa(run)
 	}
+}
+
+// Create creates the sweep, after Claim, and returns the number of its rollouts.
+func (s *Sweep) Create(ctx context.Context) (total int, err error) {
+	if !s.claimed {
+		if _, err := s.Claim(ctx); err != nil {
+			return 0, err
+		}
+	}
+	total, _, err = s.create(ctx) // existing results are its own: the request may have been retried
+	return total, err
 }
 
 // Resume creates the missing part of an existing sweep, and returns its number of rollouts and how

@@ -122,6 +122,25 @@ func TestCreateAfterEarlierRuns(t *testing.T) {
 	}
 }
 
+// TestClaim claims an id, which creates nothing, and creates the sweep under it, also if a sweep of
+// the same specification has got results meanwhile.
+func TestClaim(t *testing.T) {
+	o := &orchestrator{done: make(map[string]int64)}
+	conn := serve(t, o)
+	planned, err := sweep.Prepare(t.Context(), conn, conn, sweep.Spec{Trials: 5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, err := planned.Claim(t.Context())
+	if err != nil || id != planned.ID() || len(o.created) > 0 {
+		t.Fatalf("Claim: got %q, %v and %q created, want %q and none", id, err, o.created, planned.ID())
+	}
+	o.done[id] = 1
+	if _, err := planned.Create(t.Context()); err != nil || !slices.Equal(o.created, []string{id}) {
+		t.Errorf("Create: got %v and %q created, want %q", err, o.created, id)
+	}
+}
+
 // TestParallelKeepsID resumes a sweep with other numbers of concurrent rollouts. It is the same
 // sweep, and the orchestrator receives the number.
 func TestParallelKeepsID(t *testing.T) {

@@ -1,0 +1,53 @@
+package play
+
+import (
+	"context"
+	"errors"
+	"os"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/toolsandbox/toolsandbox/internal/process"
+	"github.com/toolsandbox/toolsandbox/runs/results"
+	"github.com/toolsandbox/toolsandbox/runs/sweep"
+)
+
+// create creates the sweep, or continues the directory's, and records that.
+func (o *Options) create(ctx context.Context, prepared *sweep.Sweep, directory *directory, run *results.Run) (total, done int, err error) {
+	if o.resume { // noted before the round starts: a number is not used twice, and an unused one is harmless
+		if err := results.WriteRun(directory.path, run); err != nil {
+			return 0, 0, err
+		}
+		var damaged []string
+		for _, rollout := range run.Damaged() {
+			damaged = append(damaged, rollout.ID)
+		}
+		return prepared.Resume(ctx, run.SweepID, run.Round(), damaged)
+	}
+	run.SweepID, err = prepared.Claim(ctx)
+	if errors.Is(err, sweep.ErrHasResults) {
+		return 0, 0, process.UsageErrorf("--sweep-id: %s: %w: choose another one", prepared.ID(), err)
+	}
+	if err != nil {
+		return 0, 0, err
+	}
+	// Noted before the sweep begins, for a run that is killed in between: --resume creates what is missing.
+	if err := results.WriteRun(directory.path, run); err != nil {
+		return 0, 0, err
+	}
+	total, err = prepared.Create(ctx)
+	if refused(err) {
+		err = errors.Join(err, os.Remove(directory.runFile()))
+	}
+	return total, 0, err
+}
+
+// refused reports whether the orchestrator has not created a sweep, and never will.
+func refused(err error) bool {
+	switch status.Code(err) {
+	case codes.InvalidArgument, codes.FailedPrecondition, codes.AlreadyExists, codes.ResourceExhausted, codes.OutOfRange, codes.NotFound:
+		return true
+	}
+	return false
+}
