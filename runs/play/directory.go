@@ -3,7 +3,6 @@ package play
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -65,7 +64,7 @@ func (d *directory) check(resume bool) error {
 		return process.UsageErrorf("--out: %s holds a run: continue it with --resume or choose another directory", d.path)
 	}
 	entries, err := os.ReadDir(d.path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err != nil && exists(d.path) {
 		return fmt.Errorf("output directory %s cannot be read: %w: choose another --out", d.path, err)
 	}
 	for _, entry := range entries {
