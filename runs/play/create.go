@@ -32,7 +32,7 @@ func (o *Options) create(ctx context.Context, prepared *sweep.Sweep, directory *
 	if err != nil {
 		return 0, 0, err
 	}
-	// Noted before the sweep begins, for a run that is killed in between: --resume creates what is missing.
+	// Noted before the sweep begins: --resume creates what a run lacks that is killed in between.
 	if err := results.WriteRun(directory.path, run); err != nil {
 		return 0, 0, err
 	}
