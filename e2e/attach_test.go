@@ -99,18 +99,30 @@ func expectAnsweredByOne(t *testing.T, out string) {
 }
 
 // TestAttachedSecret runs an agent whose name has a secret, in one process, while two others knock
-// without it from before its start. Only the right one is asked, and no file holds a token.
+// without it from before its start. Only the right one is asked, which answers once the one without
+// a token is refused, and no file holds a token.
 func TestAttachedSecret(t *testing.T) {
 	t.Parallel()
 	address, out := porttest.Address(t), filepath.Join(t.TempDir(), "out")
 	without, _ := attach(t, address, steal(t))
 	attach(t, address, steal(t), agent.Token(wrongToken))
-	attach(t, address, switchWifiOff, agent.Token(attachToken))
+	refused := make(chan error, 1)
+	attach(t, address, func(ctx context.Context, c *agent.Conversation) (agent.Reply, error) {
+		if c.Turn == 0 {
+			select {
+			case err := <-without:
+				refused <- err
+			case <-ctx.Done():
+				return agent.Reply{}, ctx.Err()
+			}
+		}
+		return switchWifiOff(ctx, c)
+	}, agent.Token(attachToken))
 	printed := toolsandbox(t, "run", "--agent", "attached:mine", "--attach-listen", address, "--attach-token-file", writeToken(t), "--out", out, "turn_off_wifi")
 	if !strings.Contains(strings.ReplaceAll(printed, "  ", ""), "2/2") || strings.Contains(printed, "processes answered") {
 		t.Errorf("table: got\n%s\nwant both milestones of turn_off_wifi reached by one process", printed)
 	}
-	if err := <-without; status.Code(err) != codes.PermissionDenied || !strings.Contains(err.Error(), "no token: attach with") {
+	if err := <-refused; status.Code(err) != codes.PermissionDenied || !strings.Contains(err.Error(), "no token: attach with") {
 		t.Errorf("agent without a token: got %v, want PERMISSION_DENIED and the remedy", err)
 	}
 	expectAnsweredByOne(t, out)
