@@ -125,6 +125,12 @@ func (s *strangers) play(t *testing.T, sweep string, message foreign, before boo
 	}
 	if message.stream != "SWEEP" || before {
 		s.turns.set(unlimited)
+	} else {
+		select {
+		case <-run.done:
+		case <-time.After(foreignTime / 6): // the first one came before the run followed its sweep
+			sequence = s.publish(t, sweep, message)
+		}
 	}
 	select {
 	case <-run.done:
