@@ -2,13 +2,11 @@ package describe
 
 import (
 	"io"
-	"os"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/toolsandbox/toolsandbox/internal/testkit/vectortest"
-	"github.com/toolsandbox/toolsandbox/original/importer"
+	"github.com/toolsandbox/toolsandbox/original/importer/importertest"
 	"github.com/toolsandbox/toolsandbox/runs/catalogue"
 	"github.com/toolsandbox/toolsandbox/scenario"
 	"github.com/toolsandbox/toolsandbox/services/toolhost"
@@ -17,15 +15,7 @@ import (
 // TestCountOriginal counts the original's scenarios, whose numbers are known.
 func TestCountOriginal(t *testing.T) {
 	t.Parallel()
-	path := vectortest.Dir(t, "scenarios.json")
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	scenarios, err := importer.Read(path, data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	scenarios := importertest.Scenarios(t)
 	opts, err := scenario.OptionsFor(toolhost.Tools())
 	if err != nil {
 		t.Fatal(err)
@@ -65,15 +55,7 @@ func TestCountOriginal(t *testing.T) {
 // tool is needed less often, or by fewer than three base scenarios.
 func TestBuiltInCounts(t *testing.T) {
 	t.Parallel()
-	path := vectortest.Dir(t, "scenarios.json")
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	scenarios, err := importer.Read(path, data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	scenarios := importertest.Scenarios(t)
 	chosen, err := (&catalogue.Selection{Variants: []string{catalogue.AllVariants}}).LoadExpanded(t.Context(), io.Discard, nil)
 	if err != nil {
 		t.Fatal(err)
