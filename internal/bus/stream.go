@@ -77,6 +77,7 @@ func streamConfigs(cfg Config) []jetstream.StreamConfig {
 			MaxAge:      cfg.Retention,
 			Replicas:    cfg.Replicas,
 			AllowDirect: true,
+			Metadata:    map[string]string{shardsKey: strconv.Itoa(cfg.Shards)},
 		}
 	}
 	jobs := withRetention(jobStream, "jobs.>")
@@ -127,7 +128,7 @@ func attempt(ctx context.Context, stream string, request func(ctx context.Contex
 		err := request(attemptCtx)
 		cancel()
 		if errors.Is(err, jetstream.ErrStreamNotFound) {
-			return fmt.Errorf("stream %s: %w: start the services again, which make it", stream, err)
+			return fmt.Errorf("stream %s: %w: toolsandbox bus init makes it again", stream, err)
 		}
 		if !isAmbiguous(err) {
 			return err

@@ -42,7 +42,7 @@ type Config struct {
 	Reflection bool
 	// Sync is the sync policy of the embedded NATS server.
 	Sync natsserver.Sync
-	// Bus configures the streams.
+	// Bus configures the streams that InitBus and an installation in one process make.
 	Bus bus.Config
 }
 
@@ -67,17 +67,25 @@ func DefaultConfig() Config {
 // RegisterFlags adds the flags of this package.
 func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
 	c.registerPeers(fs)
+	c.registerNATS(fs)
 	fs.StringVar(&c.Listen, "listen", c.Listen, "address to listen on (default: the address of this service, see --*-addr)")
-	fs.StringVar(&c.NATSURL, "nats-url", c.NATSURL, "NATS servers, separated by commas")
-	fs.StringVar(&c.NATSCredentials, "nats-creds", c.NATSCredentials, "file with NATS user credentials")
 	fs.StringSliceVar(&c.ToolHosts, "toolhost-addr", c.ToolHosts, "addresses of the tool hosts, one per shard, in shard order")
 	fs.StringSliceVar(&c.AgentGateways, "agentgw-addr", c.AgentGateways, "address of the agent gateway; calls are balanced over all addresses of a name")
 	fs.IntVar(&c.ShardIndex, "shard-index", c.ShardIndex, "position of this process among the shards of its service")
 	fs.DurationVar(&c.Grace, "grace", c.Grace, "time for calls and players' turns in flight to finish after a stop signal; then they are cancelled")
 	fs.BoolVar(&c.Reflection, "reflection", c.Reflection, "serve gRPC reflection")
-	fs.IntVar(&c.Bus.Shards, "bus-shards", c.Bus.Shards, "number of message log streams; equal in all processes")
-	fs.IntVar(&c.Bus.Replicas, "bus-replicas", c.Bus.Replicas, "JetStream replicas of each stream")
-	fs.DurationVar(&c.Bus.Retention, "bus-retention", c.Bus.Retention, "retention of logs, snapshots and results; 0 keeps them for ever")
+}
+
+// RegisterBusFlags adds the flags of a process that makes the streams.
+func (c *Config) RegisterBusFlags(fs *pflag.FlagSet) {
+	c.registerNATS(fs)
+	c.Bus.RegisterFlags(fs)
+}
+
+// registerNATS adds the flags of a connection to NATS.
+func (c *Config) registerNATS(fs *pflag.FlagSet) {
+	fs.StringVar(&c.NATSURL, "nats-url", c.NATSURL, "NATS servers, separated by commas")
+	fs.StringVar(&c.NATSCredentials, "nats-creds", c.NATSCredentials, "file with NATS user credentials")
 }
 
 // RegisterClientFlags adds the flags that a client of a running installation needs.

@@ -21,7 +21,8 @@ func TestNATSErrorsAreLogged(t *testing.T) {
 	cfg := DefaultConfig()
 	cfg.NATSURL = url
 	told := make(lines, 100)
-	conn, err := connectNATS(cfg, slog.New(slog.NewJSONHandler(told, nil)))
+	logger := slog.New(slog.NewJSONHandler(told, nil))
+	conn, _, err := connectNATS(t.Context(), cfg, logger, &startWait{logger: logger})
 	if err != nil {
 		t.Fatal(err)
 	}

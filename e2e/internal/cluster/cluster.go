@@ -144,9 +144,17 @@ func (c *Cluster) ClientArgs() []string {
 	return []string{"--remote", "--orchestrator-addr", c.routes[[2]string{Client, Orchestrator}], "--evaluator-addr", c.routes[[2]string{Client, Evaluator}]}
 }
 
-// Start starts a stopped process and waits until it is ready.
+// Start starts a stopped process and waits until it is ready. It makes the streams that NATS lacks.
 func (c *Cluster) Start(ctx context.Context, name string) error {
-	return c.start(ctx, name, exec.Command(c.program(), c.args(name)...)) //nolint:noctx // it outlives the caller's context and is stopped by Stop
+	err := c.start(ctx, name, exec.Command(c.program(), c.args(name)...)) //nolint:noctx // it outlives the caller's context and is stopped by Stop
+	if err != nil || name != NATS {
+		return err
+	}
+	init := exec.CommandContext(ctx, c.program(), "bus", "init", "--nats-url", "nats://"+c.addresses[NATS]) //nolint:gosec // the program of this repository
+	if out, err := init.CombinedOutput(); err != nil {
+		return fmt.Errorf("make streams: %w: %s", err, out)
+	}
+	return nil
 }
 
 // StartOnFullDisk is Start for a process whose files cannot exceed size bytes, as on a full disk.

@@ -3,6 +3,8 @@ package natstest
 
 import (
 	"context"
+	"net/url"
+	"strconv"
 	"testing"
 	"time"
 
@@ -11,12 +13,13 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
+	"github.com/toolsandbox/toolsandbox/internal/testkit/porttest"
 )
 
 const readyTimeout = 30 * time.Second
 
 // OneShard configures a bus whose streams a test can name.
-var OneShard = bus.Config{Shards: 1, Replicas: 1}
+var OneShard = bus.Config{Shards: 1, Replicas: 1, CreateTimeout: readyTimeout}
 
 // Start returns a bus with default streams on a server of its own, without a network port. Both end
 // with the test.
@@ -39,14 +42,37 @@ func ConnectPayload(tb testing.TB, dir string, maxPayload int32) *nats.Conn {
 	return connect(tb, "", nats.InProcessServer(srv))
 }
 
-// Listen starts a server for processes of their own and returns its URL, on a port of this machine
-// that was free, and a connection to it. Both end with the test.
-func Listen(tb testing.TB) (url string, conn *nats.Conn) {
+// Listen starts a server with streams for processes of their own and returns its URL, on a port of
+// this machine that was free, and a connection to it. Both end with the test.
+func Listen(tb testing.TB) (address string, conn *nats.Conn) {
 	tb.Helper()
 	srv := start(tb, &server.Options{
 		JetStream: true, StoreDir: tb.TempDir(), Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true, NoLog: true,
 	})
-	return srv.ClientURL(), connect(tb, srv.ClientURL())
+	conn = connect(tb, srv.ClientURL())
+	Open(tb, conn, bus.DefaultConfig())
+	return srv.ClientURL(), conn
+}
+
+// Cluster prepares servers of a JetStream cluster that are not started yet. startServer starts one
+// and returns its URL. They end with the test.
+func Cluster(tb testing.TB, size int) (startServer func(i int) string) {
+	tb.Helper()
+	var routes []*url.URL
+	for range size {
+		routes = append(routes, &url.URL{Scheme: "nats", Host: porttest.Address(tb)})
+	}
+	return func(i int) string {
+		port, err := strconv.Atoi(routes[i].Port())
+		if err != nil {
+			tb.Fatal(err)
+		}
+		srv := start(tb, &server.Options{
+			ServerName: "n" + strconv.Itoa(i), JetStream: true, StoreDir: tb.TempDir(), Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true, NoLog: true,
+			Cluster: server.ClusterOpts{Name: "c", Host: "127.0.0.1", Port: port}, Routes: routes,
+		})
+		return srv.ClientURL()
+	}
 }
 
 func start(tb testing.TB, options *server.Options) *server.Server {
@@ -76,7 +102,7 @@ func connect(tb testing.TB, url string, options ...nats.Option) *nats.Conn {
 	return conn
 }
 
-// Open opens a bus on a connection.
+// Open makes the streams and opens a bus on a connection.
 func Open(tb testing.TB, conn *nats.Conn, cfg bus.Config) *bus.Bus {
 	tb.Helper()
 	js, err := jetstream.New(conn)
@@ -85,7 +111,10 @@ func Open(tb testing.TB, conn *nats.Conn, cfg bus.Config) *bus.Bus {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), readyTimeout)
 	defer cancel()
-	b, err := bus.Open(ctx, js, cfg)
+	if err := bus.Init(ctx, js, cfg, func(err error) { tb.Log(err) }); err != nil {
+		tb.Fatalf("make streams: %v", err)
+	}
+	b, err := bus.Open(ctx, js)
 	if err != nil {
 		tb.Fatalf("open bus: %v", err)
 	}
