@@ -30,6 +30,17 @@ var ErrExists = errors.New("already on the bus with other content")
 // ErrUnavailable means that NATS did not answer for a stream. It may later.
 var ErrUnavailable = errors.New("NATS does not answer")
 
+// ErrFull means that a stream has no room for a message. Nothing that it has is lost, and the
+// publication succeeds when there is room. It is an ErrUnavailable.
+var ErrFull error = fullError{}
+
+type fullError struct{}
+
+func (fullError) Error() string { return "full" }
+
+// Is makes it an ErrUnavailable.
+func (fullError) Is(target error) bool { return target == ErrUnavailable }
+
 // documentCacheSize bounds the caches of decoded setups and of evaluations.
 const documentCacheSize = 4096
 
@@ -40,6 +51,9 @@ type Config struct {
 	// Retention is how long logs, snapshots, results and documents are retained. 0 means without
 	// limit.
 	Retention time.Duration
+	// Bytes bounds all streams together, each with a fixed part, on each NATS server that has a
+	// replica. 0 means without limit. The server reserves them.
+	Bytes int64
 	// Replicas is the number of JetStream replicas of each stream.
 	Replicas int
 	// CreateTimeout bounds the creation of one stream, while a cluster of servers has no leader.
@@ -57,6 +71,7 @@ func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
 	fs.IntVar(&c.Shards, "bus-shards", c.Shards, "number of message log streams; it stays what it was when they were made")
 	fs.IntVar(&c.Replicas, "bus-replicas", c.Replicas, "JetStream replicas of each stream")
 	fs.DurationVar(&c.Retention, "bus-retention", c.Retention, "retention of logs, snapshots and results; 0 keeps them for ever")
+	fs.Int64Var(&c.Bytes, "bus-bytes", c.Bytes, "most bytes of all streams on one NATS server; a full stream makes sweeps wait; 0 is no limit")
 	fs.DurationVar(&c.CreateTimeout, "bus-create-timeout", c.CreateTimeout, "longest wait for the creation of one stream, such as for a leader of the NATS servers")
 }
 
@@ -69,10 +84,23 @@ func (c Config) Validate() error {
 		return fmt.Errorf("--bus-replicas: %d given, expected 1 to 5", c.Replicas)
 	case c.Retention < 0:
 		return fmt.Errorf("--bus-retention: %s given, expected 0 (for ever) or more", c.Retention)
+	case c.Bytes != 0 && c.Bytes < minBytes:
+		return fmt.Errorf("--bus-bytes: %d given, expected 0 (no limit) or at least %d", c.Bytes, int64(minBytes))
 	case c.CreateTimeout <= 0:
 		return fmt.Errorf("--bus-create-timeout: %s given, expected more than 0", c.CreateTimeout)
 	}
 	return nil
+}
+
+// minBytes is the least Config.Bytes. With four shards each stream then takes the largest message.
+const minBytes = 256 << 20
+
+// bytesOf returns the MaxBytes of a stream with a part of all bytes, -1 for no limit.
+func (c Config) bytesOf(share int64) int64 {
+	if c.Bytes == 0 {
+		return -1
+	}
+	return max(c.Bytes/allShares*share, 1)
 }
 
 // store is the base of all stores: the streams and their server.

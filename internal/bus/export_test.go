@@ -5,3 +5,6 @@ var (
 	Seal   = encodeEntry
 	Unseal = decodeEntry
 )
+
+// StreamConfigs exports the configuration of all streams for tests.
+var StreamConfigs = streamConfigs

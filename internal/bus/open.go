@@ -141,13 +141,20 @@ func lookUp(ctx context.Context, js jetstream.JetStream, name string) (jetstream
 	return nil, fmt.Errorf("stream %s: %w%s", name, err, advice(name, err))
 }
 
-// streamOffline is the error code of NATS for a stream with a file that it cannot read.
-const streamOffline = 10194
+// Error codes of NATS.
+const (
+	streamOffline = 10194 // a file of the stream cannot be read
+	noStorage     = 10047 // the servers have fewer bytes than the stream is to have
+)
 
-// advice returns how to get rid of a damaged stream, "" if that is not the error.
+// advice returns what to do about an error of NATS, "" if it says so itself.
 func advice(stream string, err error) string {
-	if failure, ok := errors.AsType[*jetstream.APIError](err); !ok || failure.ErrorCode != streamOffline {
-		return ""
+	failure, ok := errors.AsType[*jetstream.APIError](err)
+	switch {
+	case ok && failure.ErrorCode == streamOffline:
+		return fmt.Sprintf(": a file below jetstream/*/streams/%s is damaged: stop NATS and remove that directory; toolsandbox run --resume plays what is lost", stream)
+	case ok && failure.ErrorCode == noStorage:
+		return ": the NATS servers have less room than --bus-bytes: lower it, or raise max_file_store"
 	}
-	return fmt.Sprintf(": a file below jetstream/*/streams/%s is damaged: stop NATS and remove that directory; toolsandbox run --resume plays what is lost", stream)
+	return ""
 }

@@ -93,7 +93,7 @@ func TestLongInitWithoutLeader(t *testing.T) {
 	if _, err := bus.Open(t.Context(), js); !errors.Is(err, bus.ErrNotReady) {
 		t.Errorf("Open without a leader: got %v, want %v", err, bus.ErrNotReady)
 	}
-	cfg := bus.Config{Shards: 1, Replicas: 3, CreateTimeout: 300 * time.Millisecond}
+	cfg := bus.Config{Shards: 1, Replicas: 3, Bytes: 256 << 20, CreateTimeout: 300 * time.Millisecond}
 	waits := 0
 	err = bus.Init(t.Context(), js, cfg, func(error) { waits++ })
 	if want := "stream JOBS: "; waits == 0 || !errors.Is(err, bus.ErrUnavailable) || !strings.Contains(err.Error(), want) {
@@ -112,7 +112,9 @@ func TestLongInitWithoutLeader(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Fatal(err)
 	}
-	if _, err := bus.Open(ctx, js); err != nil {
-		t.Errorf("Open: got %v, want nil", err)
+	b, err := bus.Open(ctx, js)
+	if err != nil {
+		t.Fatal(err)
 	}
+	checkFull(t, b, js)
 }
