@@ -128,7 +128,9 @@ type (
 	Snapshots struct{ *store }
 	// Results are the scores of rollouts.
 	Results struct{ *store }
-	// ScoreRequests are requests for missing scores. They are not stored.
+	// Scores are Results that may be stored.
+	Scores struct{ Results }
+	// ScoreRequests are requests to store results. They are not stored.
 	ScoreRequests struct{ *store }
 	// Setups are scenarios without their evaluation.
 	Setups struct{ *store }
@@ -181,7 +183,7 @@ type (
 	Evaluator struct {
 		Logs
 		Snapshots
-		Results
+		Scores
 		ScoreRequests
 		Setups
 		Evaluations
@@ -195,7 +197,7 @@ type Bus struct {
 	Jobs
 	Logs
 	Snapshots
-	Results
+	Scores
 	ScoreRequests
 	Setups
 	ToolSets
@@ -207,7 +209,7 @@ type Bus struct {
 
 func newBus(s *store, evaluations *lru.Cache[string, *evaluationv1.Evaluation]) *Bus {
 	return &Bus{
-		Sweeps{s}, Controls{ControlUpdates{s}}, Jobs{s}, Logs{s}, Snapshots{s}, Results{s}, ScoreRequests{s}, Setups{s}, ToolSets{s}, Evaluations{s, evaluations}, Recordings{s}, Relay{s}, Loads{s},
+		Sweeps{s}, Controls{ControlUpdates{s}}, Jobs{s}, Logs{s}, Snapshots{s}, Scores{Results{s}}, ScoreRequests{s}, Setups{s}, ToolSets{s}, Evaluations{s, evaluations}, Recordings{s}, Relay{s}, Loads{s},
 	}
 }
 
@@ -226,7 +228,7 @@ func (b *Bus) AgentGateway() AgentGateway {
 
 // Evaluator returns the stores of the evaluator.
 func (b *Bus) Evaluator() Evaluator {
-	return Evaluator{b.Logs, b.Snapshots, b.Results, b.ScoreRequests, b.Setups, b.Evaluations}
+	return Evaluator{b.Logs, b.Snapshots, b.Scores, b.ScoreRequests, b.Setups, b.Evaluations}
 }
 
 // Shards returns the number of log and of snapshot streams.

@@ -8,3 +8,6 @@ var (
 
 // StreamConfigs exports the configuration of all streams for tests.
 var StreamConfigs = streamConfigs
+
+// SealOf exports the seal of a document for tests.
+var SealOf = sealOf

@@ -96,9 +96,13 @@ func lacksPeers(err error) bool {
 	return ok && failure.ErrorCode == noPeers
 }
 
-// Open returns a bus on the streams that Init has made. It makes and changes none. The error is
-// ErrNotReady if one of them cannot be used yet.
-func Open(ctx context.Context, js jetstream.JetStream) (*Bus, error) {
+// Open returns a bus on the streams that Init has made. It makes and changes none. A process that has
+// only some roles uses only their stores; without roles it has all. The error is ErrNotReady if a
+// stream cannot be used yet.
+func Open(ctx context.Context, js jetstream.JetStream, roles ...Role) (*Bus, error) {
+	if len(roles) == 0 {
+		roles = Roles()
+	}
 	setups, err := lru.New[string, *setupv1.Setup](documentCacheSize)
 	if err != nil {
 		return nil, fmt.Errorf("open bus: %w", err)
@@ -117,8 +121,8 @@ func Open(ctx context.Context, js jetstream.JetStream) (*Bus, error) {
 	if b.shards, err = strconv.Atoi(made.Metadata[shardsKey]); err != nil {
 		return nil, fmt.Errorf("open bus: stream %s was not made by toolsandbox bus init: its metadata has no %s", setupStream, shardsKey)
 	}
-	for _, stream := range streamConfigs(Config{Shards: b.shards}) {
-		if b.streams[stream.Name], err = lookUp(ctx, js, stream.Name); err != nil {
+	for _, stream := range streamsOf(b.shards, roles...) {
+		if b.streams[stream], err = lookUp(ctx, js, stream); err != nil {
 			return nil, fmt.Errorf("open bus: %w", err)
 		}
 	}

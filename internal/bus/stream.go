@@ -338,12 +338,30 @@ func (b *store) nextMessage(ctx context.Context, stream, subject string, from ui
 	return decompress(msg, err)
 }
 
-// decompress returns a stored message with decompressed data.
+// decompress returns a message of a direct get with decompressed data.
 func decompress(msg *jetstream.RawStreamMsg, err error) (*jetstream.RawStreamMsg, error) {
 	if err != nil {
 		return nil, err
 	}
-	msg.Data = decompressedData(msg.Header, msg.Data)
+	values := msg.Header[answeredHeader]
+	if len(values) == 0 {
+		return nil, errors.New("nats: an answer to a direct get lacks its headers")
+	}
+	// The last value of each header is of this direct get. The client reads the first.
+	msg.Header[answeredHeader] = values[:len(values)-1]
+	if !isAnswer(msg.Header) {
+		msg.Data = decompressedData(msg.Header, msg.Data)
+		return msg, nil
+	}
+	sequences, subjects := msg.Header[jetstream.SequenceHeader], msg.Header[jetstream.SubjectHeader]
+	if len(sequences) == 0 || len(subjects) == 0 {
+		return nil, errors.New("nats: an answer to a direct get lacks its headers")
+	}
+	sequence, err := strconv.ParseUint(sequences[len(sequences)-1], 10, 64)
+	if err != nil {
+		return nil, fmt.Errorf("nats: sequence of an answer: %w", err)
+	}
+	msg.Sequence, msg.Subject, msg.Data = sequence, subjects[len(subjects)-1], foreignData
 	return msg, nil
 }
 

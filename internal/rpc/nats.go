@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/toolsandbox/toolsandbox/internal/bom"
 	"github.com/toolsandbox/toolsandbox/internal/bus"
 )
 
@@ -78,11 +80,11 @@ func (w *startWait) retry(ctx context.Context, passes func(error) bool, try func
 // InitBus makes the streams of an installation on its NATS server. It waits for NATS until ctx is
 // done, and for each stream as bus.Init does. It logs what it waits for.
 func InitBus(ctx context.Context, cfg Config, logger *slog.Logger) error {
-	if err := cfg.Bus.Validate(); err != nil {
+	if err := errors.Join(cfg.validateNATS(), cfg.Bus.Validate()); err != nil {
 		return err
 	}
 	wait := &startWait{logger: logger, address: redact(cfg.NATSURL)}
-	conn, js, err := connectNATS(ctx, cfg, logger, wait)
+	conn, js, err := connectNATS(ctx, cfg, bus.RoleOperator, logger, wait)
 	if err != nil {
 		return err
 	}
@@ -94,21 +96,24 @@ func InitBus(ctx context.Context, cfg Config, logger *slog.Logger) error {
 	return nil
 }
 
-// openBus waits until the streams exist and opens the bus.
-func openBus(ctx context.Context, js jetstream.JetStream, wait *startWait) (b *bus.Bus, err error) {
+// openBus waits until the streams of a role exist and opens the bus. The empty role has all.
+func openBus(ctx context.Context, js jetstream.JetStream, role bus.Role, wait *startWait) (b *bus.Bus, err error) {
+	var roles []bus.Role
+	if role != "" {
+		roles = []bus.Role{role}
+	}
 	isEarly := func(err error) bool { return errors.Is(err, bus.ErrNotReady) }
-	err = wait.retry(ctx, isEarly, func() (err error) { b, err = bus.Open(ctx, js); return err })
+	err = wait.retry(ctx, isEarly, func() (err error) { b, err = bus.Open(ctx, js, roles...); return err })
 	if err == nil {
 		wait.end()
 	}
 	return b, err
 }
 
-// connectNATS connects to a NATS server over the network. It waits for the server until ctx is
-// done, and later retries a lost connection without limit.
-func connectNATS(ctx context.Context, cfg Config, logger *slog.Logger, wait *startWait) (conn *nats.Conn, js jetstream.JetStream, err error) {
+// natsOptions returns the options of a connection with a role, which may be empty.
+func natsOptions(cfg Config, role bus.Role, logger *slog.Logger) ([]nats.Option, error) {
 	options := []nats.Option{
-		nats.Name("toolsandbox"),
+		nats.Name(strings.TrimSpace("toolsandbox " + string(role))),
 		nats.MaxReconnects(-1),
 		nats.ReconnectWait(natsReconnectWait),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
@@ -119,8 +124,40 @@ func connectNATS(ctx context.Context, cfg Config, logger *slog.Logger, wait *sta
 		logErrors(logger),
 		nats.ReconnectHandler(func(conn *nats.Conn) { logger.Info("NATS connection restored", "server", conn.ConnectedUrlRedacted()) }),
 	}
+	if role != "" {
+		options = append(options, nats.CustomInboxPrefix(bus.InboxPrefix(role)))
+	}
 	if cfg.NATSCredentials != "" {
 		options = append(options, nats.UserCredentials(cfg.NATSCredentials))
+	}
+	if file := cfg.NATSPasswordFile; file != "" {
+		if _, err := bom.ReadFile(file); err != nil {
+			return nil, fmt.Errorf("--nats-password-file: %w", err)
+		}
+		user := cmp.Or(cfg.NATSUser, string(role))
+		options = append(options, nats.UserInfoHandler(func() (string, string) {
+			password, err := bom.ReadFile(file)
+			if err != nil {
+				logger.Warn("password of NATS cannot be read", "error", err)
+			}
+			return user, strings.TrimSpace(string(password))
+		}))
+	}
+	if cfg.NATSCA != "" {
+		options = append(options, nats.RootCAs(cfg.NATSCA))
+	}
+	if cfg.NATSCert != "" {
+		options = append(options, nats.ClientCert(cfg.NATSCert, cfg.NATSKey))
+	}
+	return options, nil
+}
+
+// connectNATS connects to a NATS server over the network with a role. It waits for the server until
+// ctx is done, and later retries a lost connection without limit.
+func connectNATS(ctx context.Context, cfg Config, role bus.Role, logger *slog.Logger, wait *startWait) (conn *nats.Conn, js jetstream.JetStream, err error) {
+	options, err := natsOptions(cfg, role, logger)
+	if err != nil {
+		return nil, nil, err
 	}
 	err = wait.retry(ctx, isUnreachable, func() (err error) { conn, err = nats.Connect(cfg.NATSURL, options...); return err })
 	if unparsed := (*url.Error)(nil); errors.As(err, &unparsed) {

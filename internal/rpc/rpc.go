@@ -111,13 +111,13 @@ func Connect(ctx context.Context, cfg Config, options Options) (*Node, error) {
 	}
 	setResolutionInterval()
 	wait := &startWait{logger: options.Logger, address: redact(cfg.NATSURL)}
-	conn, js, err := connectNATS(ctx, cfg, options.Logger, wait)
+	conn, js, err := connectNATS(ctx, cfg, bus.Role(cfg.Service), options.Logger, wait)
 	if err != nil {
 		return nil, err
 	}
 	n := &Node{cfg: cfg, nats: conn, telemetry: options.Telemetry, logger: options.Logger, hosted: map[Service]bool{cfg.Service: true}}
 	n.onClose(func() error { conn.Close(); return nil })
-	if n.bus, err = openBus(ctx, js, wait); err == nil {
+	if n.bus, err = openBus(ctx, js, bus.Role(cfg.Service), wait); err == nil {
 		err = n.dial(&tcp{cfg: cfg, telemetry: options.Telemetry, logger: options.Logger})
 	}
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
+	"github.com/toolsandbox/toolsandbox/internal/bus"
 	"github.com/toolsandbox/toolsandbox/internal/testkit/natstest"
 )
 
@@ -22,7 +23,7 @@ func TestNATSErrorsAreLogged(t *testing.T) {
 	cfg.NATSURL = url
 	told := make(lines, 100)
 	logger := slog.New(slog.NewJSONHandler(told, nil))
-	conn, _, err := connectNATS(t.Context(), cfg, logger, &startWait{logger: logger})
+	conn, _, err := connectNATS(t.Context(), cfg, bus.RoleAgentGateway, logger, &startWait{logger: logger})
 	if err != nil {
 		t.Fatal(err)
 	}

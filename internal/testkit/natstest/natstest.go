@@ -3,8 +3,12 @@ package natstest
 
 import (
 	"context"
+	"fmt"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -72,6 +76,37 @@ func Cluster(tb testing.TB, size int) (startServer func(i int) string) {
 			Cluster: server.ClusterOpts{Name: "c", Host: "127.0.0.1", Port: port}, Routes: routes,
 		})
 		return srv.ClientURL()
+	}
+}
+
+// Secured starts a server with the users that toolsandbox bus permissions prints, and returns its
+// URL and a function that connects as a role. All end with the test.
+func Secured(tb testing.TB, shards int) (address string, as func(role bus.Role) *nats.Conn) {
+	tb.Helper()
+	var users strings.Builder
+	if err := bus.WritePermissions(&users, shards, true); err != nil {
+		tb.Fatal(err)
+	}
+	file := filepath.Join(tb.TempDir(), "permissions.conf")
+	text := fmt.Sprintf("listen: \"127.0.0.1:-1\"\njetstream: {store_dir: %q}\n%s", tb.TempDir(), users.String())
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		tb.Fatal(err)
+	}
+	for _, role := range bus.Roles() {
+		variable := bus.PasswordVariable(role)
+		if err := os.Setenv(variable, "secret-of-"+string(role)); err != nil { //nolint:usetesting // tb may be parallel
+			tb.Fatal(err)
+		}
+	}
+	options, err := server.ProcessConfigFile(file)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	options.NoSigs, options.NoLog = true, true
+	srv := start(tb, options)
+	return srv.ClientURL(), func(role bus.Role) *nats.Conn {
+		return connect(tb, srv.ClientURL(), nats.UserInfo(string(role), "secret-of-"+string(role)), nats.CustomInboxPrefix(bus.InboxPrefix(role)),
+			nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {})) // LastError returns what is denied
 	}
 }
 

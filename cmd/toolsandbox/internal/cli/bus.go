@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/toolsandbox/toolsandbox/internal/bus"
 	"github.com/toolsandbox/toolsandbox/internal/process"
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
 )
@@ -17,7 +18,7 @@ func newBus() *cobra.Command {
 		Short: "Prepare a NATS server for separate services",
 	}
 	asGroup(cmd)
-	cmd.AddCommand(newBusInit())
+	cmd.AddCommand(newBusInit(), newBusPermissions())
 	return cmd
 }
 
@@ -41,5 +42,29 @@ for a leader of its servers, and changes nothing when it is repeated.`,
 		}
 		return rpc.InitBus(cmd.Context(), network, logging.New(os.Stderr))
 	}
+	return cmd
+}
+
+func newBusPermissions() *cobra.Command {
+	cfg := bus.DefaultConfig()
+	passwords := false
+	cmd := &cobra.Command{
+		Use:   "permissions",
+		Short: "Print the users of NATS and what each may do",
+		Long: `permissions prints configuration for a NATS server of your own: a user for each role, with the subjects that it publishes and
+reads, and nothing else. A user is known by its client certificate, whose DNS name is the role (verify_and_map). With
+--passwords it is known by a password, which the server reads from its environment: ORCHESTRATOR_PASSWORD and so on.`,
+		Example: `  toolsandbox bus permissions >permissions.conf
+  toolsandbox bus permissions --passwords --bus-shards 8`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := cfg.Validate(); err != nil {
+				return process.UsageErrorf("%w", err)
+			}
+			return bus.WritePermissions(cmd.OutOrStdout(), cfg.Shards, passwords)
+		},
+	}
+	cmd.Flags().IntVar(&cfg.Shards, "bus-shards", cfg.Shards, "number of message log streams")
+	cmd.Flags().BoolVar(&passwords, "passwords", passwords, "users have passwords instead of certificates")
 	return cmd
 }
