@@ -6,12 +6,14 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
 	"github.com/toolsandbox/toolsandbox/internal/natsserver"
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
+	"github.com/toolsandbox/toolsandbox/internal/testkit/natstest"
 	"github.com/toolsandbox/toolsandbox/internal/testkit/porttest"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
@@ -131,4 +133,29 @@ func TestNATSByPassword(t *testing.T) {
 	cfg.NATSPasswordFile = filepath.Join(dir, "none")
 	_, err = rpc.Connect(within(t), cfg, options())
 	checkError(t, "Connect without the file", err, "--nats-password-file: …")
+}
+
+// TestShippedConfiguration starts one server with the files of deploy/k8s/components/nats, without
+// its cluster, and identifies roles by certificates.
+func TestShippedConfiguration(t *testing.T) {
+	a := newAuthority(t)
+	cert, key := a.peer(t, "nats")
+	dir, shipped := t.TempDir(), filepath.Join("..", "..", "deploy", "k8s", "components", "nats")
+	for _, name := range []string{"nats.conf", "permissions.conf"} {
+		raw, err := os.ReadFile(filepath.Join(shipped, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := regexp.MustCompile(`(?s)cluster \{.*?\n\}\n`).ReplaceAllString(string(raw), "")
+		text = strings.NewReplacer("$POD_NAME", "n0", "port: 4222", `listen: "127.0.0.1:-1"`, "http_port: 8222\n", "", "store_dir: /data", "store_dir: "+dir,
+			"/etc/nats-tls/tls.crt", cert, "/etc/nats-tls/tls.key", key, "/etc/nats-tls/ca.crt", a.file).Replace(text)
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	url := natstest.File(t, filepath.Join(dir, "nats.conf"))
+	checkAccess(t, url, func(cfg *rpc.Config, role string) {
+		cfg.NATSCA = a.file
+		cfg.NATSCert, cfg.NATSKey = a.peer(t, role)
+	})
 }

@@ -98,16 +98,22 @@ func Secured(tb testing.TB, shards int) (address string, as func(role bus.Role) 
 			tb.Fatal(err)
 		}
 	}
+	address = File(tb, file)
+	return address, func(role bus.Role) *nats.Conn {
+		return connect(tb, address, nats.UserInfo(string(role), "secret-of-"+string(role)), nats.CustomInboxPrefix(bus.InboxPrefix(role)),
+			nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {})) // LastError returns what is denied
+	}
+}
+
+// File starts a server with a configuration file and returns its URL. It ends with the test.
+func File(tb testing.TB, file string) (address string) {
+	tb.Helper()
 	options, err := server.ProcessConfigFile(file)
 	if err != nil {
 		tb.Fatal(err)
 	}
 	options.NoSigs, options.NoLog = true, true
-	srv := start(tb, options)
-	return srv.ClientURL(), func(role bus.Role) *nats.Conn {
-		return connect(tb, srv.ClientURL(), nats.UserInfo(string(role), "secret-of-"+string(role)), nats.CustomInboxPrefix(bus.InboxPrefix(role)),
-			nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {})) // LastError returns what is denied
-	}
+	return start(tb, options).ClientURL()
 }
 
 func start(tb testing.TB, options *server.Options) *server.Server {
