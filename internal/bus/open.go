@@ -96,9 +96,9 @@ func lacksPeers(err error) bool {
 	return ok && failure.ErrorCode == noPeers
 }
 
-// Open returns a bus on the streams that Init has made. It makes and changes none. A process that has
-// only some roles uses only their stores; without roles it has all. The error is ErrNotReady if a
-// stream cannot be used yet.
+// Open returns a bus on the streams that Init has made. It makes and changes none. A process that
+// has only some roles uses only their stores; without roles it has all. The error is ErrNotReady if
+// a stream cannot be used yet.
 func Open(ctx context.Context, js jetstream.JetStream, roles ...Role) (*Bus, error) {
 	if len(roles) == 0 {
 		roles = Roles()

@@ -80,8 +80,8 @@ func TestInitChanges(t *testing.T) {
 	}
 }
 
-// TestLongInitWithoutLeader makes streams on the first of three servers: it says what it waits for, gives
-// up after its time, and succeeds when the others come.
+// TestLongInitWithoutLeader makes streams on the first of three servers: it says what it waits for,
+// gives up after its time, and succeeds when the others come.
 func TestLongInitWithoutLeader(t *testing.T) {
 	start := natstest.Cluster(t, 3)
 	conn, err := nats.Connect(start(0))

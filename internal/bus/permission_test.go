@@ -125,7 +125,8 @@ func TestOnlyEvaluatorOfTable(t *testing.T) {
 	}
 }
 
-// TestTableHasEveryStream compares the table with the streams: each has its subjects, and no others.
+// TestTableHasEveryStream compares the table with the streams: each has its subjects, and no
+// others.
 func TestTableHasEveryStream(t *testing.T) {
 	subjects := make(map[string][]string)
 	for _, row := range bus.Subjects() {
@@ -161,8 +162,8 @@ func TestRolesOpenTheirStreams(t *testing.T) {
 	}
 }
 
-// TestAnswersForgeNothing has NATS itself publish messages of hostile roles at subjects of others, as
-// answers to their requests, to which permissions do not apply. None is used.
+// TestAnswersForgeNothing has NATS itself publish messages of hostile roles at subjects of others,
+// as answers to their requests, to which permissions do not apply. None is used.
 func TestAnswersForgeNothing(t *testing.T) {
 	_, as := natstest.Secured(t, securedShards)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -224,8 +225,8 @@ func TestAnswersForgeNothing(t *testing.T) {
 	}
 }
 
-// forge stores data at a subject that its role may publish to, with the seal of another subject, and
-// requests the message in all ways with that subject as the address of the answer.
+// forge stores data at a subject that its role may publish to, with the seal of another subject,
+// and requests the message in all ways with that subject as the address of the answer.
 func forge(t *testing.T, conn *nats.Conn, at, stream string, data []byte, target string) {
 	t.Helper()
 	js := jetStream(t, conn)

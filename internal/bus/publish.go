@@ -91,8 +91,8 @@ func isWrongSequence(err error) bool {
 	return ok && (api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence || api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant)
 }
 
-// storeFailed is the error code of NATS for a message that a stream does not store, and fullText its
-// text if the stream has no room for it.
+// storeFailed is the error code of NATS for a message that a stream does not store, and fullText
+// its text if the stream has no room for it.
 const (
 	storeFailed = 10077
 	fullText    = "maximum bytes exceeded"

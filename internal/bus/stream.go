@@ -41,8 +41,8 @@ const (
 )
 
 // These are the parts of Config.Bytes, in hundred-thousandths, so that 1024 shards share one. Logs
-// fill before snapshots do, since a rollout can wait for its log, but a full snapshot stream uses up
-// its attempts.
+// fill before snapshots do, since a rollout can wait for its log, but a full snapshot stream uses
+// up its attempts.
 const (
 	allShares       = 100_000
 	jobShare        = 3_000
@@ -83,8 +83,8 @@ func resultSubject(rolloutID string, round int32) string {
 	return "result." + roundKey(rolloutID, round)
 }
 
-// streamConfigs lists every stream of an installation, in a fixed order. A stream that has its bytes
-// takes nothing more, because what it has may belong to a sweep that runs.
+// streamConfigs lists every stream of an installation, in a fixed order. A stream that has its
+// bytes takes nothing more, because what it has may belong to a sweep that runs.
 func streamConfigs(cfg Config) []jetstream.StreamConfig {
 	withRetention := func(share int64, name string, subjects ...string) jetstream.StreamConfig {
 		return jetstream.StreamConfig{

@@ -23,8 +23,8 @@ func Roles() []Role {
 	return []Role{RoleOrchestrator, RoleToolHost, RoleAgentGateway, RoleEvaluator, RoleOperator}
 }
 
-// InboxPrefix returns the prefix of the subjects at which a role receives answers. No other role may
-// subscribe to them.
+// InboxPrefix returns the prefix of the subjects at which a role receives answers. No other role
+// may subscribe to them.
 func InboxPrefix(role Role) string { return "_INBOX." + string(role) }
 
 // shardToken stands for the number of a shard in a Subject.

@@ -57,8 +57,8 @@ func (h lineHandler) Handle(_ context.Context, record slog.Record) error {
 func (h lineHandler) WithAttrs([]slog.Attr) slog.Handler { return h }
 func (h lineHandler) WithGroup(string) slog.Handler      { return h }
 
-// TestConnectWaits connects before NATS is there: it waits for NATS, then for the streams, and names
-// both.
+// TestConnectWaits connects before NATS is there: it waits for NATS, then for the streams, and
+// names both.
 func TestConnectWaits(t *testing.T) {
 	cfg := DefaultConfig()
 	address := porttest.Address(t)

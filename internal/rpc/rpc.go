@@ -103,7 +103,7 @@ type Options struct {
 }
 
 // Connect joins an installation over TCP. Calls wait for peers that are not reachable yet. It waits
-// for NATS and for the streams that InitBus makes, logs that, and returns the error of ctx when that
+// for NATS and for the streams that InitBus makes, logs that, and returns the error of ctx when it
 // is done.
 func Connect(ctx context.Context, cfg Config, options Options) (*Node, error) {
 	if err := cfg.Validate(); err != nil {

@@ -78,7 +78,7 @@ func TestSubjectTable(t *testing.T) {
 		}
 		cells := []string{quoted(row.Name), quoted(row.Stream), row.Content, names(row.Publish), names(row.Get), names(row.Read), answers}
 		for _, cell := range cells {
-			table.WriteString(strings.TrimSuffix("| "+cell, " ") + " ")
+			table.WriteString("| " + cell + " ")
 		}
 		table.WriteString("|\n")
 	}
