@@ -45,7 +45,7 @@ func (a Access) Validate() error {
 		return errors.New("--tls-ca: given without --tls-cert and --tls-key")
 	case a.CA != "" && a.Passwords != "":
 		return errors.New("--tls-ca and --passwords: both given, expected one: a user has a certificate or a password")
-	case a.Shards < 0 || a.Shards > 1024:
+	case (a.CA != "" || a.Passwords != "") && (a.Shards < 1 || a.Shards > 1024):
 		return fmt.Errorf("--bus-shards: %d given, expected 1 to 1024", a.Shards)
 	}
 	return nil
