@@ -11,12 +11,14 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
 	"github.com/spf13/pflag"
 
 	"github.com/toolsandbox/toolsandbox/internal/filelimit"
+	"github.com/toolsandbox/toolsandbox/internal/health"
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	"github.com/toolsandbox/toolsandbox/internal/telemetry"
 )
@@ -57,6 +59,7 @@ type Process struct {
 	body    Run
 	logging LogConfig
 	network rpc.Config
+	probes  health.Config
 	export  telemetry.Config
 }
 
@@ -66,6 +69,7 @@ func NewProcess(service rpc.Service, configure func(*pflag.FlagSet) Run, flags *
 	p := &Process{service: service, logging: DefaultLog(), network: rpc.DefaultConfig(), export: telemetry.DefaultConfig()}
 	p.logging.RegisterFlags(flags)
 	p.network.RegisterFlags(flags)
+	p.probes.RegisterFlags(flags)
 	p.export.RegisterFlags(flags)
 	p.body = configure(flags)
 	p.network.Service = service
@@ -76,10 +80,15 @@ func NewProcess(service rpc.Service, configure func(*pflag.FlagSet) Run, flags *
 // finishes what is in flight within the grace time (rpc.Node.Drain), and Run returns at most
 // stopTimeout and flushTimeout later, whatever hangs. Call it once, after the flags are set.
 func (p *Process) Run(ctx context.Context) (err error) {
-	if err := errors.Join(p.logging.Validate(), p.network.Validate(), p.export.Validate()); err != nil {
+	if err := errors.Join(p.logging.Validate(), p.network.Validate(), p.probes.Validate(), p.export.Validate()); err != nil {
 		return UsageErrorf("%w", err)
 	}
 	logger := p.logging.New(os.Stderr)
+	probes, err := health.Start(ctx, p.probes, logger.With("service", string(p.service)))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, probes.Close()) }()
 	traces, err := telemetry.Start(ctx, p.export, string(p.service))
 	if err != nil {
 		return err
@@ -92,17 +101,22 @@ func (p *Process) Run(ctx context.Context) (err error) {
 		}
 	}()
 	ended := make(chan error, 1)
-	go func() { ended <- p.connect(ctx, rpc.Options{Logger: logger, Telemetry: traces}) }()
+	go func() { ended <- p.connect(ctx, rpc.Options{Logger: logger, Telemetry: traces}, probes) }()
 	return p.await(ctx, ended, logger)
 }
 
 // connect connects to the installation and runs the body.
-func (p *Process) connect(ctx context.Context, options rpc.Options) (err error) {
+func (p *Process) connect(ctx context.Context, options rpc.Options, probes *health.Server) (err error) {
 	m, err := rpc.Connect(ctx, p.network, options)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, m.Close()) }()
+	serving, stop := context.WithCancel(ctx)
+	var following sync.WaitGroup
+	following.Go(func() { probes.Follow(serving, m.Ready) })
+	defer following.Wait()
+	defer stop()
 	return p.body(ctx, m)
 }
 

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"log/slog"
+	"sync/atomic"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -76,6 +77,7 @@ type Node struct {
 	telemetry *telemetry.Telemetry
 	logger    *slog.Logger
 	closers   []func() error
+	serving   atomic.Bool // the service of this process accepts calls
 }
 
 // Network is a service's view of a node: its peers and its own server. It excludes the bus; a
