@@ -25,9 +25,10 @@ import (
 
 // Exit codes.
 const (
-	ExitOK      = 0
-	ExitFailure = 1
-	ExitUsage   = 2
+	ExitOK        = 0
+	ExitFailure   = 1
+	ExitUsage     = 2
+	ExitCancelled = 3
 )
 
 const (
@@ -39,6 +40,9 @@ const (
 
 // ErrUsage marks an error in the command line: exit code 2.
 var ErrUsage = errors.New("usage")
+
+// ErrCancelled means that somebody cancelled the sweep of a command: exit code 3.
+var ErrCancelled = errors.New("the sweep was cancelled")
 
 // UsageErrorf returns an error that wraps ErrUsage and prints as the given text.
 func UsageErrorf(format string, args ...any) error {
@@ -165,8 +169,11 @@ func ReportError(w io.Writer, program string, err error) int {
 	err, _ = filelimit.WithLimit(err)
 	text := strings.TrimPrefix(strings.ReplaceAll(err.Error(), "\n", "; "), program+": ")
 	_, _ = fmt.Fprintf(w, "%s: %s\n", program, text)
-	if errors.Is(err, ErrUsage) {
+	switch {
+	case errors.Is(err, ErrUsage):
 		return ExitUsage
+	case errors.Is(err, ErrCancelled):
+		return ExitCancelled
 	}
 	return ExitFailure
 }
