@@ -121,7 +121,9 @@ func TestCancelledSweep(t *testing.T) {
 	run, watch := make(chan int, 1), make(chan int, 1)
 	go func() { run <- exitCodeOf(t, flags...) }()
 	eventually(t, "some rollouts have ended", func() bool { return statesOf(t, services)["night"].Done >= 2 })
-	go func() { watch <- exitCodeOf(t, append([]string{"sweep", "watch", "night"}, sweepFlags(services)...)...) }()
+	go func() {
+		watch <- exitCodeOf(t, append([]string{"sweep", "watch", "night"}, sweepFlags(services)...)...)
+	}()
 	toolsandbox(t, append([]string{"sweep", "cancel", "night"}, sweepFlags(services)...)...)
 	if got := <-run; got != 3 {
 		t.Errorf("exit code of the run: got %d, want 3", got)
