@@ -25,8 +25,9 @@ const (
 	LoadWait = 100 * time.Millisecond
 )
 
-// Load returns the sum of what all processes do for a sweep, or for all if sweepID is empty. It ends when no further answer comes
-// for wait, because nobody knows how many processes will answer. One that answers later is missing.
+// Load returns the sum of what all processes do for a sweep, or for all sweeps if sweepID is empty.
+// It ends when no further answer comes for wait, because nobody knows how many processes will
+// answer. One that answers later is missing.
 func (b Loads) Load(ctx context.Context, sweepID string, wait time.Duration) (*busv1.Load, error) {
 	sum := &busv1.Load{}
 	conn := b.js.Conn()
@@ -60,8 +61,8 @@ func (b Loads) Load(ctx context.Context, sweepID string, wait time.Duration) (*b
 	}
 }
 
-// ServeLoad answers what this process does for a sweep, or for all if sweepID is empty, until stop is
-// called. load must return at once.
+// ServeLoad answers what this process does for a sweep, or for all sweeps if sweepID is empty,
+// until stop is called. load must return at once.
 func (b Loads) ServeLoad(load func(sweepID string) *busv1.Load) (stop func() error, err error) {
 	subscription, err := b.js.Conn().Subscribe(loadSubject+"*", func(message *nats.Msg) {
 		sweepID := strings.TrimPrefix(message.Subject, loadSubject)

@@ -31,25 +31,9 @@ func TestProbes(t *testing.T) {
 	defer cancel()
 	dir, address := t.TempDir(), porttest.Address(t)
 	nats := startNATS(t, dir, address)
-	drained := make(chan struct{})
-	flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
-	process := NewProcess(rpc.Evaluator, func(*pflag.FlagSet) Run {
-		return func(ctx context.Context, m *rpc.Node) error {
-			err := m.Serve(ctx, rpc.Evaluator, func(grpc.ServiceRegistrar) {})
-			<-drained
-			return err
-		}
-	}, flags)
-	certificate, key := certify(t)
-	probes := porttest.Address(t)
-	if err := flags.Parse([]string{
-		"--nats-url=nats://" + address, "--evaluator-addr=" + porttest.Address(t), "--health-listen=" + probes,
-		"--tls-cert=" + certificate, "--tls-key=" + key, "--tls-ca=" + certificate,
-	}); err != nil {
-		t.Fatal(err)
-	}
+	probes, drained, ended := porttest.Address(t), make(chan struct{}), make(chan error, 1)
+	process := newSecureProcess(t, address, probes, drained)
 	running, stop := context.WithCancel(ctx)
-	ended := make(chan error, 1)
 	go func() { ended <- process.Run(running) }()
 
 	conn, err := grpc.NewClient(probes, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultCallOptions(grpc.WaitForReady(true)))
@@ -93,6 +77,28 @@ func TestProbes(t *testing.T) {
 		t.Error(err)
 	}
 	nats()
+}
+
+// newSecureProcess returns an evaluator with TLS that serves nothing, and whose drain takes until
+// drained is closed.
+func newSecureProcess(t *testing.T, nats, probes string, drained <-chan struct{}) *Process {
+	t.Helper()
+	flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
+	process := NewProcess(rpc.Evaluator, func(*pflag.FlagSet) Run {
+		return func(ctx context.Context, m *rpc.Node) error {
+			err := m.Serve(ctx, rpc.Evaluator, func(grpc.ServiceRegistrar) {})
+			<-drained
+			return err
+		}
+	}, flags)
+	certificate, key := certify(t)
+	if err := flags.Parse([]string{
+		"--nats-url=nats://" + nats, "--evaluator-addr=" + porttest.Address(t), "--health-listen=" + probes,
+		"--tls-cert=" + certificate, "--tls-key=" + key, "--tls-ca=" + certificate,
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return process
 }
 
 // startNATS starts a server with streams in dir, until stop is called.

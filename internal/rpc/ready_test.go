@@ -11,8 +11,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/testkit/porttest"
 )
 
-// TestReady checks that an orchestrator is ready while it serves, NATS answers and both peers can be
-// reached, and that it names what is missing. Both ends use TLS.
+// TestReady checks that an orchestrator is ready while it serves, NATS answers and both peers can
+// be reached, and that it names what is missing. Both ends use TLS.
 func TestReady(t *testing.T) {
 	dir, address := t.TempDir(), porttest.Address(t)
 	nats := runNATS(t, dir, address)

@@ -38,7 +38,6 @@ const (
 // ErrHasResults means that the sweep has results from an earlier run.
 var ErrHasResults = errors.New("this sweep has results")
 
-
 // SpendLimitError means that the sweep has reached its spend limit. It continues when it is created
 // with a higher limit.
 type SpendLimitError struct {
@@ -201,8 +200,8 @@ func (s *Sweep) create(ctx context.Context) (total, done int, err error) {
 	return int(response.GetTotal()), int(response.GetDone()), nil
 }
 
-// Watch calls handle once for every result of the sweep, until all are there; process.ErrCancelled or a
-// *SpendLimitError says why some are missing. It calls progress as the function Watch does.
+// Watch calls handle once for every result of the sweep, until all are there; process.ErrCancelled
+// or a *SpendLimitError says why some are missing. It calls progress as the function Watch does.
 // Rollouts that are neither done nor queued have lost their jobs: Watch then creates the sweep
 // again.
 func (s *Sweep) Watch(ctx context.Context, progress func(*orchestratorv1.SweepProgress), handle func(*busv1.Result) error) error {

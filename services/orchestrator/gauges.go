@@ -22,8 +22,9 @@ const (
 
 // exportGauges exports the numbers by which an installation is scaled until ctx is done: its jobs,
 // and the rollouts that its orchestrators play. Each orchestrator could measure both. One of them,
-// the owner of gaugesName, exports them, so that they count once. When it dies, another one owns the
-// name within seconds. While NATS is unavailable nobody does, and no value is better than an old one.
+// the owner of gaugesName, exports them, so that they count once. When it dies, another one owns
+// the name within seconds. While NATS is unavailable nobody does: no value is better than an old
+// one.
 func exportGauges(ctx context.Context, stores bus.Orchestrator, meter metric.Meter, logger *slog.Logger) (err error) {
 	replicas, err := stores.Join("orchestrator", uuid.NewString())
 	if err != nil {

@@ -80,8 +80,8 @@ func (e *exporter) gauges(t *testing.T) map[string]int64 {
 	return values
 }
 
-// elected waits until one of the orchestrators exports the wanted values, and all others nothing. It
-// returns that one and the others.
+// elected waits until one of the orchestrators exports the wanted values, and all others nothing.
+// It returns that one and the others.
 func elected(t *testing.T, want map[string]int64, exporters ...*exporter) (owner *exporter, others []*exporter) {
 	t.Helper()
 	ticker := time.NewTicker(50 * time.Millisecond)

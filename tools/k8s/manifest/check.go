@@ -137,8 +137,8 @@ func (d *deployment) checkObject(object runtime.Object) {
 	}
 }
 
-// checkScaled checks that an autoscaler's workload exists and does not set the number of its replicas
-// itself: each apply would undo the autoscaler's.
+// checkScaled checks that an autoscaler's workload exists and does not set the number of its
+// replicas itself: each apply would undo the autoscaler's.
 func (d *deployment) checkScaled(who, kind, name string) {
 	d.refer(who, kind, name)
 	for _, w := range d.workloads {

@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// ScaledObject has the fields of KEDA's ScaledObject, version 2, that these manifests use, so that a
-// mistyped one is an error. The package with all of them needs 330 others, for its webhook.
+// ScaledObject has the fields of KEDA's ScaledObject, version 2, that these manifests use, so that
+// a mistyped one is an error. The package with all of them needs 330 others, for its webhook.
 type ScaledObject struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`

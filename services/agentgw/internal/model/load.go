@@ -39,8 +39,8 @@ func (l *load) of(sweep string) int {
 	return sum
 }
 
-// Load returns the number of requests of a sweep, or of all if sweep is empty, without an answer yet,
-// and of those that wait for their budget.
+// Load returns the number of requests of a sweep, or of all if sweep is empty, without an answer
+// yet, and of those that wait for their budget.
 func (p *Player) Load(sweep string) (asked, limited int) {
 	return p.asked.of(sweep), p.limited.of(sweep)
 }

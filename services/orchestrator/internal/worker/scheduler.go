@@ -52,8 +52,8 @@ func (s *scheduler) queueOf(sweepID string) *sweepQueue {
 	return s.sweeps[sweepID]
 }
 
-// counts returns the number of rollouts of a sweep, or of all if sweepID is empty, that run here, and
-// of those that wait here for a slot.
+// counts returns the number of rollouts of a sweep, or of all if sweepID is empty, that run here,
+// and of those that wait here for a slot.
 func (s *scheduler) counts(sweepID string) (running, ahead int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
