@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -85,7 +86,7 @@ func TestLongInterruptedRemoteRunIsCancelled(t *testing.T) {
 		}
 	}
 	// Requests in flight complete, then all rollouts end without further requests.
-	eventually(t, "all rollouts have ended", func() bool { return statesOf(t, services)["night"].Done == 30 })
+	eventually(t, "all rollouts have ended", func() bool { return len(resultsOf(t, services, "night")) == 30 })
 	requests := server.asked.Load()
 	quiet := time.NewTimer(5 * time.Second)
 	defer quiet.Stop()
@@ -106,6 +107,78 @@ func TestLongInterruptedRemoteRunIsCancelled(t *testing.T) {
 	if state := statesOf(t, services)["night"]; state.State != "done" {
 		t.Errorf("a sweep that was cancelled after its end: got %+v, want it done", state)
 	}
+}
+
+// TestCancelledSweep cancels a sweep that a run and a watch follow. Both exit with 3, and the list
+// counts the rollouts that ended by themselves. The resumed run exits with 0.
+func TestCancelledSweep(t *testing.T) {
+	t.Setenv("OPENAI_API_KEY", serviceKey)
+	services, server := start(t), startCountingServer(t)
+	flags := append([]string{
+		"run", "--probe=false", "--agent", "openai:m", "--user", "openai:n", "--base-url", server.URL + "/v1", "--trials", "15", "--parallel", "4",
+		"--sweep-id", "night", "--out", filepath.Join(t.TempDir(), "out"), "turn_off_wifi", "is_cellular_on",
+	}, services.ClientArgs()...)
+	run, watch := make(chan int, 1), make(chan int, 1)
+	go func() { run <- exitCodeOf(t, flags...) }()
+	eventually(t, "some rollouts have ended", func() bool { return statesOf(t, services)["night"].Done >= 2 })
+	go func() {
+		watch <- exitCodeOf(t, append([]string{"sweep", "watch", "night"}, sweepFlags(services)...)...)
+	}()
+	toolsandbox(t, append([]string{"sweep", "cancel", "night"}, sweepFlags(services)...)...)
+	if got := <-run; got != 3 {
+		t.Errorf("exit code of the run: got %d, want 3", got)
+	}
+	if got := <-watch; got != 3 {
+		t.Errorf("exit code of the watch: got %d, want 3", got)
+	}
+	var ends []string
+	eventually(t, "all rollouts have ended", func() bool {
+		ends = resultsOf(t, services, "night")
+		return len(ends) == 30
+	})
+	own := len(slices.DeleteFunc(ends, func(end string) bool { return end == "cancelled" }))
+	if state := statesOf(t, services)["night"]; state.State != "cancelled" || state.Done != own || own < 2 || own == 30 {
+		t.Errorf("list: got %+v, want it cancelled with the %d rollouts that ended by themselves", state, own)
+	}
+	output := toolsandbox(t, append([]string{"sweep", "cancel", "night"}, sweepFlags(services)...)...)
+	if want := fmt.Sprintf("sweep night is cancelled: %d of 30 rollouts have a result", own); !strings.HasPrefix(output, want) {
+		t.Errorf("cancel again: got %q, want %q", output, want)
+	}
+	if got := exitCodeOf(t, append(flags, "--resume")...); got != 0 {
+		t.Errorf("exit code of the resumed run: got %d, want 0", got)
+	}
+	if state := statesOf(t, services)["night"]; state.State != "done" || state.Done != 30 {
+		t.Errorf("list after the resumed run: got %+v, want it done with 30", state)
+	}
+}
+
+// exitCodeOf runs a command and returns its exit code.
+func exitCodeOf(t *testing.T, args ...string) int {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "toolsandbox"), args...)
+	if err := cmd.Run(); cmd.ProcessState == nil {
+		t.Errorf("toolsandbox %s: %v", strings.Join(args, " "), err)
+		return -1
+	}
+	return cmd.ProcessState.ExitCode()
+}
+
+// resultsOf returns how the rollouts of a sweep ended that have a result.
+func resultsOf(t *testing.T, services *cluster.Cluster, id string) (ends []string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "toolsandbox"), append([]string{"sweep", "watch", id, "--json"}, sweepFlags(services)...)...)
+	output, err := cmd.Output()
+	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(output)) {
+		var result struct{ End string }
+		if err := json.Unmarshal([]byte(line), &result); err != nil {
+			t.Fatalf("%q: %v", line, err)
+		}
+		ends = append(ends, result.End)
+	}
+	return ends
 }
 
 type sweepState struct {

@@ -16,6 +16,7 @@ import (
 	collectortracev1 "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	tracev1 "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/peer"
 
 	"github.com/toolsandbox/toolsandbox/e2e/internal/cluster"
 )
@@ -26,6 +27,8 @@ type receiver struct {
 
 	mu    sync.Mutex
 	spans []recorded
+
+	gauges *metrics
 }
 
 type recorded struct {
@@ -53,14 +56,49 @@ func (r *receiver) Export(_ context.Context, req *collectortracev1.ExportTraceSe
 	return &collectortracev1.ExportTraceServiceResponse{}, nil
 }
 
-// metrics receives metrics and discards them.
+// metrics receives metrics and keeps gauges.
 type metrics struct {
 	collectormetricsv1.UnimplementedMetricsServiceServer
+
+	mu       sync.Mutex
+	received []gauge
+}
+
+// gauge is a received value, with the address of the process that sent it.
+type gauge struct {
+	name, from string
+	value      int64
 }
 
 // Export implements MetricsService.
-func (metrics) Export(context.Context, *collectormetricsv1.ExportMetricsServiceRequest) (*collectormetricsv1.ExportMetricsServiceResponse, error) {
+func (m *metrics) Export(ctx context.Context, req *collectormetricsv1.ExportMetricsServiceRequest) (*collectormetricsv1.ExportMetricsServiceResponse, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	from, _ := peer.FromContext(ctx)
+	for _, resource := range req.GetResourceMetrics() {
+		for _, scope := range resource.GetScopeMetrics() {
+			for _, metric := range scope.GetMetrics() {
+				for _, point := range metric.GetGauge().GetDataPoints() {
+					m.received = append(m.received, gauge{metric.GetName(), from.Addr.String(), point.GetAsInt()})
+				}
+			}
+		}
+	}
 	return &collectormetricsv1.ExportMetricsServiceResponse{}, nil
+}
+
+// of returns the values of a gauge since forget was called.
+func (m *metrics) of(name string) []gauge {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(m.received), func(g gauge) bool { return g.name != name })
+}
+
+// forget drops all values.
+func (m *metrics) forget() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.received = nil
 }
 
 func receive(t *testing.T) (*receiver, string) {
@@ -69,10 +107,10 @@ func receive(t *testing.T) (*receiver, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &receiver{}
+	r := &receiver{gauges: &metrics{}}
 	server := grpc.NewServer()
 	collectortracev1.RegisterTraceServiceServer(server, r)
-	collectormetricsv1.RegisterMetricsServiceServer(server, metrics{})
+	collectormetricsv1.RegisterMetricsServiceServer(server, r.gauges)
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
 	t.Cleanup(func() {

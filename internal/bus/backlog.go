@@ -39,6 +39,21 @@ func (b Backlog) Abandoned(load *busv1.Load) int {
 	return max(b.Delivered-int(load.GetRunning()+load.GetAhead()+load.GetScoring()), 0)
 }
 
+// Pending returns the number of jobs of all sweeps, waiting or delivered.
+func (b Jobs) Pending(ctx context.Context) (jobs int64, err error) {
+	err = attempt(ctx, jobStream, func(ctx context.Context) error {
+		info, err := b.streams[jobStream].Info(ctx)
+		if err == nil {
+			jobs = int64(info.State.Msgs)
+		}
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("count jobs: %w", err)
+	}
+	return jobs, nil
+}
+
 // Backlog returns the state of a sweep's queue.
 func (b Jobs) Backlog(ctx context.Context, sweepID string) (backlog Backlog, err error) {
 	err = attempt(ctx, jobStream, func(ctx context.Context) error {

@@ -148,6 +148,8 @@ type (
 	Relay struct{ *store }
 	// Loads are what processes do for a sweep at the moment. They are not stored.
 	Loads struct{ *store }
+	// Members are the live processes of each service. They are not stored.
+	Members struct{ *store }
 )
 
 // These are the stores that each service may use.
@@ -165,6 +167,7 @@ type (
 		ToolSets
 		Recordings
 		Loads
+		Members
 	}
 	// ToolHost has the stores of a session's data.
 	ToolHost struct {
@@ -178,6 +181,7 @@ type (
 		Recordings
 		Relay
 		Loads
+		Members
 	}
 	// Evaluator has the stores of scoring. It alone has Evaluations.
 	Evaluator struct {
@@ -205,17 +209,18 @@ type Bus struct {
 	Recordings
 	Relay
 	Loads
+	Members
 }
 
 func newBus(s *store, evaluations *lru.Cache[string, *evaluationv1.Evaluation]) *Bus {
 	return &Bus{
-		Sweeps{s}, Controls{ControlUpdates{s}}, Jobs{s}, Logs{s}, Snapshots{s}, Scores{Results{s}}, ScoreRequests{s}, Setups{s}, ToolSets{s}, Evaluations{s, evaluations}, Recordings{s}, Relay{s}, Loads{s},
+		Sweeps{s}, Controls{ControlUpdates{s}}, Jobs{s}, Logs{s}, Snapshots{s}, Scores{Results{s}}, ScoreRequests{s}, Setups{s}, ToolSets{s}, Evaluations{s, evaluations}, Recordings{s}, Relay{s}, Loads{s}, Members{s},
 	}
 }
 
 // Orchestrator returns the stores of the orchestrator.
 func (b *Bus) Orchestrator() Orchestrator {
-	return Orchestrator{b.Sweeps, b.Controls, b.Jobs, b.Logs, b.Snapshots, b.Results, b.ScoreRequests, b.Setups, b.ToolSets, b.Recordings, b.Loads}
+	return Orchestrator{b.Sweeps, b.Controls, b.Jobs, b.Logs, b.Snapshots, b.Results, b.ScoreRequests, b.Setups, b.ToolSets, b.Recordings, b.Loads, b.Members}
 }
 
 // ToolHost returns the stores of the tool host.
@@ -223,7 +228,7 @@ func (b *Bus) ToolHost() ToolHost { return ToolHost{b.Setups, b.Snapshots} }
 
 // AgentGateway returns the stores of the agent gateway.
 func (b *Bus) AgentGateway() AgentGateway {
-	return AgentGateway{b.ControlUpdates, b.ToolSets, b.Recordings, b.Relay, b.Loads}
+	return AgentGateway{b.ControlUpdates, b.ToolSets, b.Recordings, b.Relay, b.Loads, b.Members}
 }
 
 // Evaluator returns the stores of the evaluator.

@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,8 @@ import (
 
 const (
 	loadSubject = "load."
+	// allSweeps stands for all sweeps in a subject. No sweep has this id.
+	allSweeps = "$all"
 	// firstLoadWait is how long a request waits for the first answer.
 	firstLoadWait = time.Second
 	// LoadWait is how long a request waits for each further answer, unless it matters that none is
@@ -22,8 +25,9 @@ const (
 	LoadWait = 100 * time.Millisecond
 )
 
-// Load returns the sum of what all processes do for a sweep. It ends when no further answer comes
-// for wait, because nobody knows how many processes will answer. One that answers later is missing.
+// Load returns the sum of what all processes do for a sweep, or for all sweeps if sweepID is empty.
+// It ends when no further answer comes for wait, because nobody knows how many processes will
+// answer. One that answers later is missing.
 func (b Loads) Load(ctx context.Context, sweepID string, wait time.Duration) (*busv1.Load, error) {
 	sum := &busv1.Load{}
 	conn := b.js.Conn()
@@ -33,7 +37,7 @@ func (b Loads) Load(ctx context.Context, sweepID string, wait time.Duration) (*b
 		return nil, fmt.Errorf("load of %s: %w: %w", sweepID, ErrUnavailable, err)
 	}
 	defer func() { _ = answers.Unsubscribe() }() // fails only with the connection
-	if err := conn.PublishRequest(loadSubject+sweepID, inbox, nil); err != nil {
+	if err := conn.PublishRequest(loadSubject+cmp.Or(sweepID, allSweeps), inbox, nil); err != nil {
 		return nil, fmt.Errorf("load of %s: %w: %w", sweepID, ErrUnavailable, err)
 	}
 	for next := max(firstLoadWait, wait); ; next = wait {
@@ -57,11 +61,15 @@ func (b Loads) Load(ctx context.Context, sweepID string, wait time.Duration) (*b
 	}
 }
 
-// ServeLoad answers what this process does for a sweep until stop is called. load must return at
-// once.
+// ServeLoad answers what this process does for a sweep, or for all sweeps if sweepID is empty,
+// until stop is called. load must return at once.
 func (b Loads) ServeLoad(load func(sweepID string) *busv1.Load) (stop func() error, err error) {
 	subscription, err := b.js.Conn().Subscribe(loadSubject+"*", func(message *nats.Msg) {
-		if raw, err := proto.Marshal(load(strings.TrimPrefix(message.Subject, loadSubject))); err == nil {
+		sweepID := strings.TrimPrefix(message.Subject, loadSubject)
+		if sweepID == allSweeps {
+			sweepID = ""
+		}
+		if raw, err := proto.Marshal(load(sweepID)); err == nil {
 			_ = message.Respond(raw) // the requester does without
 		}
 	})

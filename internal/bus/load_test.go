@@ -23,7 +23,11 @@ func TestLoad(t *testing.T) {
 	check("s", &busv1.Load{})
 	for range 2 {
 		stop, err := b.ServeLoad(func(sweepID string) *busv1.Load {
-			if sweepID != "s" {
+			switch sweepID {
+			case "":
+				return &busv1.Load{Running: 10}
+			case "s":
+			default:
 				return &busv1.Load{}
 			}
 			return &busv1.Load{Running: 1, Ahead: 2, Scoring: 3, Asked: 4, Limited: 5}
@@ -39,4 +43,5 @@ func TestLoad(t *testing.T) {
 	}
 	check("s", &busv1.Load{Running: 2, Ahead: 4, Scoring: 6, Asked: 8, Limited: 10})
 	check("other", &busv1.Load{})
+	check("", &busv1.Load{Running: 20})
 }

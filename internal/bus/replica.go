@@ -57,7 +57,7 @@ type member struct {
 }
 
 // Join makes this process a replica of a service under a unique name, until Leave.
-func (b Relay) Join(service, name string) (*Replicas, error) {
+func (b Members) Join(service, name string) (*Replicas, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	r := &Replicas{
 		name: name, conn: b.js.Conn(), service: service, members: make(map[string]member), changed: make(chan struct{}),

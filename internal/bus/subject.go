@@ -71,6 +71,7 @@ func Subjects() []Subject {
 		{Name: scoreSubject, Content: "requests for results", Publish: []Role{o}, Read: []Role{e}, Answered: true},
 		{Name: relaySubject + ">", Content: "turns that gateways forward", Publish: []Role{g}, Read: []Role{g}, Answered: true},
 		{Name: replicaSubject("agentgw", "*"), Content: "heartbeats of gateways", Publish: []Role{g}, Read: []Role{g}},
+		{Name: replicaSubject("orchestrator", "*"), Content: "heartbeats of orchestrators", Publish: []Role{o}, Read: []Role{o}},
 	}
 }
 

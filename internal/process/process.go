@@ -11,21 +11,24 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
 	"github.com/spf13/pflag"
 
 	"github.com/toolsandbox/toolsandbox/internal/filelimit"
+	"github.com/toolsandbox/toolsandbox/internal/health"
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	"github.com/toolsandbox/toolsandbox/internal/telemetry"
 )
 
 // Exit codes.
 const (
-	ExitOK      = 0
-	ExitFailure = 1
-	ExitUsage   = 2
+	ExitOK        = 0
+	ExitFailure   = 1
+	ExitUsage     = 2
+	ExitCancelled = 3
 )
 
 const (
@@ -37,6 +40,9 @@ const (
 
 // ErrUsage marks an error in the command line: exit code 2.
 var ErrUsage = errors.New("usage")
+
+// ErrCancelled means that somebody cancelled the sweep of a command: exit code 3.
+var ErrCancelled = errors.New("the sweep was cancelled")
 
 // UsageErrorf returns an error that wraps ErrUsage and prints as the given text.
 func UsageErrorf(format string, args ...any) error {
@@ -57,6 +63,7 @@ type Process struct {
 	body    Run
 	logging LogConfig
 	network rpc.Config
+	probes  health.Config
 	export  telemetry.Config
 }
 
@@ -66,6 +73,7 @@ func NewProcess(service rpc.Service, configure func(*pflag.FlagSet) Run, flags *
 	p := &Process{service: service, logging: DefaultLog(), network: rpc.DefaultConfig(), export: telemetry.DefaultConfig()}
 	p.logging.RegisterFlags(flags)
 	p.network.RegisterFlags(flags)
+	p.probes.RegisterFlags(flags)
 	p.export.RegisterFlags(flags)
 	p.body = configure(flags)
 	p.network.Service = service
@@ -76,10 +84,15 @@ func NewProcess(service rpc.Service, configure func(*pflag.FlagSet) Run, flags *
 // finishes what is in flight within the grace time (rpc.Node.Drain), and Run returns at most
 // stopTimeout and flushTimeout later, whatever hangs. Call it once, after the flags are set.
 func (p *Process) Run(ctx context.Context) (err error) {
-	if err := errors.Join(p.logging.Validate(), p.network.Validate(), p.export.Validate()); err != nil {
+	if err := errors.Join(p.logging.Validate(), p.network.Validate(), p.probes.Validate(), p.export.Validate()); err != nil {
 		return UsageErrorf("%w", err)
 	}
 	logger := p.logging.New(os.Stderr)
+	probes, err := health.Start(ctx, p.probes, logger.With("service", string(p.service)))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, probes.Close()) }()
 	traces, err := telemetry.Start(ctx, p.export, string(p.service))
 	if err != nil {
 		return err
@@ -92,13 +105,13 @@ func (p *Process) Run(ctx context.Context) (err error) {
 		}
 	}()
 	ended := make(chan error, 1)
-	go func() { ended <- p.connect(ctx, rpc.Options{Logger: logger, Telemetry: traces}) }()
+	go func() { ended <- p.connect(ctx, rpc.Options{Logger: logger, Telemetry: traces}, probes) }()
 	return p.await(ctx, ended, logger)
 }
 
 // connect connects to the installation and runs the body. A process that is stopped while it waits
 // for the installation has nothing to finish.
-func (p *Process) connect(ctx context.Context, options rpc.Options) (err error) {
+func (p *Process) connect(ctx context.Context, options rpc.Options, probes *health.Server) (err error) {
 	m, err := rpc.Connect(ctx, p.network, options)
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return nil
@@ -107,6 +120,11 @@ func (p *Process) connect(ctx context.Context, options rpc.Options) (err error) 
 		return err
 	}
 	defer func() { err = errors.Join(err, m.Close()) }()
+	serving, stop := context.WithCancel(ctx)
+	var following sync.WaitGroup
+	following.Go(func() { probes.Follow(serving, m.Ready) })
+	defer following.Wait()
+	defer stop()
 	return p.body(ctx, m)
 }
 
@@ -155,8 +173,11 @@ func ReportError(w io.Writer, program string, err error) int {
 	err, _ = filelimit.WithLimit(err)
 	text := strings.TrimPrefix(strings.ReplaceAll(err.Error(), "\n", "; "), program+": ")
 	_, _ = fmt.Fprintf(w, "%s: %s\n", program, text)
-	if errors.Is(err, ErrUsage) {
+	switch {
+	case errors.Is(err, ErrUsage):
 		return ExitUsage
+	case errors.Is(err, ErrCancelled):
+		return ExitCancelled
 	}
 	return ExitFailure
 }

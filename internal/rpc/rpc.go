@@ -11,6 +11,7 @@ import (
 	"errors"
 	"hash/fnv"
 	"log/slog"
+	"sync/atomic"
 
 	"github.com/nats-io/nats.go"
 	"google.golang.org/grpc"
@@ -74,6 +75,7 @@ type Node struct {
 	telemetry *telemetry.Telemetry
 	logger    *slog.Logger
 	closers   []func() error
+	serving   atomic.Bool // the service of this process accepts calls
 }
 
 // Network is a service's view of a node: its peers and its own server. It excludes the bus; a

@@ -9,7 +9,6 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
 
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
@@ -86,36 +85,6 @@ func TestRequestsAreValidated(t *testing.T) {
 	}
 }
 
-func TestHealth(t *testing.T) {
-	long := func(cfg *rpc.Config) { cfg.Grace = patience } // so that the watch receives the status before it is cancelled
-	for name, open := range transports() {
-		t.Run(name, func(t *testing.T) {
-			l := open(t, long)
-			stop := l.serve(t, &orchestrator{trajectory: echo})
-			client := healthv1.NewHealthClient(l.client.Conn(rpc.Orchestrator))
-			ctx, leave := context.WithCancel(within(t))
-			checked, err := client.Check(ctx, &healthv1.HealthCheckRequest{})
-			if err != nil || checked.GetStatus() != healthv1.HealthCheckResponse_SERVING {
-				t.Errorf("Check: got %v, %v, want %v, nil", checked, err, healthv1.HealthCheckResponse_SERVING)
-			}
-			stream, err := client.Watch(ctx, &healthv1.HealthCheckRequest{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			for i, want := range []healthv1.HealthCheckResponse_ServingStatus{healthv1.HealthCheckResponse_SERVING, healthv1.HealthCheckResponse_NOT_SERVING} {
-				if i == 1 {
-					go stop()
-				}
-				if got, err := stream.Recv(); err != nil || got.GetStatus() != want {
-					t.Errorf("Watch: got %v, %v, want %v, nil", got, err, want)
-				}
-			}
-			leave() // a watch has no end
-			stop()
-		})
-	}
-}
-
 func TestRunningCallEndsWithinTheGrace(t *testing.T) {
 	long := func(cfg *rpc.Config) { cfg.Grace = patience }
 	for name, open := range transports() {
@@ -133,29 +102,32 @@ func TestRunningCallEndsWithinTheGrace(t *testing.T) {
 				answered <- err
 			}()
 			<-running
-			health, err := healthv1.NewHealthClient(l.client.Conn(rpc.Orchestrator)).Watch(within(t), &healthv1.HealthCheckRequest{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := health.Recv(); err != nil { // the client opens the stream here
-				t.Fatal(err)
-			}
 			stopping := make(chan struct{})
 			go func() { defer close(stopping); stop() }()
-			for { // until the server has begun to stop
-				if state, err := health.Recv(); err != nil || state.GetStatus() == healthv1.HealthCheckResponse_NOT_SERVING {
-					break
-				}
-			}
+			waitFor(t, l.server, "the service does not accept calls")
 			close(release)
 			if err := <-answered; err != nil {
 				t.Errorf("call that was running: got %v, want nil", err)
 			}
-			if err := l.client.Close(); err != nil { // ends the watch
-				t.Error(err)
-			}
 			<-stopping
 		})
+	}
+}
+
+// waitFor waits until a node is not ready for a reason, "" until it is ready.
+func waitFor(t *testing.T, m *rpc.Node, reason string) {
+	t.Helper()
+	ctx := within(t)
+	for {
+		attempt, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
+		err := m.Ready(attempt)
+		cancel()
+		if err == nil && reason == "" || err != nil && reason != "" && strings.HasPrefix(err.Error(), reason) {
+			return
+		}
+		if ctx.Err() != nil {
+			t.Fatalf("Ready: got %v, want %q", err, reason)
+		}
 	}
 }
 

@@ -10,8 +10,6 @@ import (
 	"buf.build/go/protovalidate"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/health"
-	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/reflection"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
@@ -35,8 +33,8 @@ const serviceConfig = `{
   "methodConfig": [{"name": [{}], "waitForReady": true}]
 }`
 
-// Serve serves one service of this process until ctx is done, then drains running calls. It also
-// serves grpc.health.v1, validates every request with protovalidate, and bounds message sizes.
+// Serve serves one service of this process until ctx is done, then drains running calls. It
+// validates every request with protovalidate, and bounds message sizes.
 func (n *Node) Serve(ctx context.Context, s Service, register func(grpc.ServiceRegistrar)) error {
 	validator, err := protovalidate.New()
 	if err != nil {
@@ -47,8 +45,6 @@ func (n *Node) Serve(ctx context.Context, s Service, register func(grpc.ServiceR
 		return err
 	}
 	register(srv)
-	healthy := health.NewServer()
-	healthv1.RegisterHealthServer(srv, healthy)
 	if reflected, ok := srv.(reflection.GRPCServer); ok && n.cfg.Reflection { // the memory transport has no reflection
 		reflection.Register(reflected)
 	}
@@ -57,12 +53,14 @@ func (n *Node) Serve(ctx context.Context, s Service, register func(grpc.ServiceR
 	serveErr := make(chan error, 1)
 	go func() { serveErr <- srv.Serve() }()
 	n.Logger(s).Info("serving", "address", srv.Address())
+	n.serving.Store(true)
+	defer n.serving.Store(false)
 	select {
 	case err := <-serveErr:
 		return fmt.Errorf("%s: serve: %w", s, err)
 	case <-ctx.Done():
 	}
-	healthy.Shutdown()
+	n.serving.Store(false)
 	defer context.AfterFunc(work, srv.Stop)()
 	srv.GracefulStop()
 	if err := <-serveErr; err != nil && !errors.Is(err, grpc.ErrServerStopped) {

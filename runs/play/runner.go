@@ -338,7 +338,7 @@ func (o *Options) conclude(ctx context.Context, watched error, collector *collec
 		return errors.Join(o.show(stdout, stderr, collector), o.verdict(collector), fmt.Errorf("%s; %d of %d rollouts are done: then continue with --out %s --resume",
 			spent.Reason, collector.done(), collector.total(), o.out))
 	}
-	if watched != nil && !errors.Is(watched, sweep.ErrCancelled) {
+	if watched != nil && !errors.Is(watched, process.ErrCancelled) {
 		return o.interrupted(ctx, watched, collector)
 	}
 	if watched == nil {

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
+	"github.com/toolsandbox/toolsandbox/internal/process"
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
@@ -36,9 +37,6 @@ const (
 
 // ErrHasResults means that the sweep has results from an earlier run.
 var ErrHasResults = errors.New("this sweep has results")
-
-// ErrCancelled means that the sweep was cancelled.
-var ErrCancelled = errors.New("the sweep was cancelled")
 
 // SpendLimitError means that the sweep has reached its spend limit. It continues when it is created
 // with a higher limit.
@@ -202,8 +200,8 @@ func (s *Sweep) create(ctx context.Context) (total, done int, err error) {
 	return int(response.GetTotal()), int(response.GetDone()), nil
 }
 
-// Watch calls handle once for every result of the sweep, until all are there; ErrCancelled or a
-// *SpendLimitError says why some are missing. It calls progress as the function Watch does.
+// Watch calls handle once for every result of the sweep, until all are there; process.ErrCancelled
+// or a *SpendLimitError says why some are missing. It calls progress as the function Watch does.
 // Rollouts that are neither done nor queued have lost their jobs: Watch then creates the sweep
 // again.
 func (s *Sweep) Watch(ctx context.Context, progress func(*orchestratorv1.SweepProgress), handle func(*busv1.Result) error) error {
@@ -257,7 +255,7 @@ func Watch(
 		}
 		return err
 	case end.GetCancelled():
-		return ErrCancelled
+		return process.ErrCancelled
 	case end.GetExhausted() != "":
 		return &SpendLimitError{Reason: end.GetExhausted()}
 	}

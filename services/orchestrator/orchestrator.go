@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"sync"
 
+	"go.opentelemetry.io/otel"
 	"google.golang.org/grpc"
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
@@ -56,7 +57,7 @@ func Run(ctx context.Context, cfg Config, node rpc.Network, stores bus.Orchestra
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	var group sync.WaitGroup
-	var errs [2]error
+	var errs [3]error
 	if cfg.Parallel > 0 {
 		group.Go(func() {
 			defer stop()
@@ -70,6 +71,12 @@ func Run(ctx context.Context, cfg Config, node rpc.Network, stores bus.Orchestra
 			agentgwv1.RegisterPlayerCheckServiceServer(registrar, playerCheck{gateway: agentgwv1.NewPlayerCheckServiceClient(node.Conn(rpc.AgentGateway))})
 		})
 	})
+	if node.Telemetry().Enabled() {
+		group.Go(func() {
+			defer stop()
+			errs[2] = exportGauges(ctx, stores, otel.Meter("orchestrator"), node.Logger(rpc.Orchestrator))
+		})
+	}
 	group.Wait()
 	if err := errors.Join(errs[:]...); err != nil {
 		return fmt.Errorf("orchestrator: %w", err)

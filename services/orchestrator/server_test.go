@@ -280,6 +280,7 @@ func TestListSweeps(t *testing.T) {
 	if _, err := i.client.CancelSweep(within(t), &orchestratorv1.CancelSweepRequest{SweepId: "c"}); err != nil {
 		t.Fatal(err)
 	}
+	i.finish(t, "c.0", busv1.EndReason_END_REASON_CANCELLED)
 	for _, size := range []int32{0, 1, 2, 5} {
 		var got []string
 		for token := ""; ; {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 	"github.com/toolsandbox/toolsandbox/services/orchestrator/internal/plan"
 )
@@ -88,9 +89,26 @@ func (s *server) sweepInfo(ctx context.Context, id string) (*orchestratorv1.Swee
 		Id: id, Progress: &orchestratorv1.SweepProgress{Total: int64(plan.Size(sweep))}, Created: timestamppb.New(created),
 		Agents: names(sweep.GetAgents()), Users: names(sweep.GetUsers()),
 	}
-	info.Cancelled, info.Exhausted = bus.Cancelled(control, rounds.Last()), control.GetExhausted()
-	info.Progress.Done, err = s.finished(ctx, sweep, rounds)
+	info.Exhausted = control.GetExhausted()
+	if !bus.Cancelled(control, rounds.Last()) {
+		info.Progress.Done, err = s.finished(ctx, sweep, rounds)
+		return info, err
+	}
+	info.Progress.Done, err = s.endedByThemselves(ctx, sweep, rounds)
+	info.Cancelled = info.GetProgress().GetDone() < info.GetProgress().GetTotal()
 	return info, err
+}
+
+// endedByThemselves counts the rollouts of a sweep with a result in their round that no
+// cancellation ended. It reads the results.
+func (s *server) endedByThemselves(ctx context.Context, sweep *busv1.Sweep, rounds bus.Rounds) (int64, error) {
+	ended := make(map[string]bool)
+	err := s.bus.VisitResults(ctx, sweep.GetId(), func(result *busv1.Result) {
+		if isCurrent(sweep, rounds, result) && result.GetEnd().GetReason() != busv1.EndReason_END_REASON_CANCELLED {
+			ended[result.GetRollout().GetId()] = true
+		}
+	})
+	return int64(len(ended)), err
 }
 
 func names(players []*agentgwv1.Player) []string {

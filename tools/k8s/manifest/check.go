@@ -10,6 +10,7 @@ import (
 
 	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -48,8 +49,10 @@ func newDeployment(objects []runtime.Object) *deployment {
 	for _, object := range objects {
 		switch o := object.(type) {
 		case *appsv1.Deployment:
+			d.named["Deployment "+o.Name] = true
 			d.workloads = append(d.workloads, workload{o.Name, o.Spec.Replicas, "", o.Spec.Selector, o.Spec.Template, nil})
 		case *appsv1.StatefulSet:
+			d.named["StatefulSet "+o.Name] = true
 			d.workloads = append(d.workloads,
 				workload{o.Name, o.Spec.Replicas, o.Spec.ServiceName, o.Spec.Selector, o.Spec.Template, o.Spec.VolumeClaimTemplates})
 		case *batchv1.Job:
@@ -121,11 +124,26 @@ func (d *deployment) checkObject(object runtime.Object) {
 		d.selected("PodDisruptionBudget "+o.Name, o.Spec.Selector)
 	case *networkingv1.NetworkPolicy:
 		d.checkPolicy("NetworkPolicy "+o.Name, o.Spec)
+	case *autoscalingv2.HorizontalPodAutoscaler:
+		d.checkScaled("HorizontalPodAutoscaler "+o.Name, o.Spec.ScaleTargetRef.Kind, o.Spec.ScaleTargetRef.Name)
+	case *ScaledObject:
+		d.checkScaled("ScaledObject "+o.Name, "Deployment", o.Spec.ScaleTargetRef.Name)
 	case *certmanagerv1.Certificate:
 		d.refer("Certificate "+o.Name, o.Spec.IssuerRef.Kind, o.Spec.IssuerRef.Name)
 	case *certmanagerv1.Issuer:
 		if o.Spec.CA != nil {
 			d.refer("Issuer "+o.Name, "Secret", o.Spec.CA.SecretName)
+		}
+	}
+}
+
+// checkScaled checks that an autoscaler's workload exists and does not set the number of its
+// replicas itself: each apply would undo the autoscaler's.
+func (d *deployment) checkScaled(who, kind, name string) {
+	d.refer(who, kind, name)
+	for _, w := range d.workloads {
+		if w.name == name && w.replicas != nil {
+			d.report("%s: %s %s sets its replicas itself", who, kind, name)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -98,7 +99,7 @@ func newScheme() (*runtime.Scheme, error) {
 	known := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
 		appsv1.AddToScheme, batchv1.AddToScheme, corev1.AddToScheme, networkingv1.AddToScheme, policyv1.AddToScheme,
-		schedulingv1.AddToScheme, certmanagerv1.AddToScheme, kueuev1beta2.AddToScheme,
+		schedulingv1.AddToScheme, autoscalingv2.AddToScheme, addKEDA, certmanagerv1.AddToScheme, kueuev1beta2.AddToScheme,
 	} {
 		if err := add(known); err != nil {
 			return nil, fmt.Errorf("register kinds: %w", err)

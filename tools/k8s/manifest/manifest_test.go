@@ -166,6 +166,8 @@ func TestDeploy(t *testing.T) {
 		{"deploy/k8s/overlays/prod", "examples/kubernetes/sweep"},
 		{"examples/kubernetes", "examples/kubernetes/sweep"},
 		{"examples/kubernetes", "examples/kubernetes/kueue"},
+		{"examples/kubernetes/hpa", "examples/kubernetes/sweep"},
+		{"examples/kubernetes/keda", "examples/kubernetes/sweep"},
 	} {
 		t.Run(strings.Join(dirs, " "), func(t *testing.T) {
 			objects := build(t, dirs...)
@@ -260,6 +262,41 @@ func TestInconsistentManifests(t *testing.T) {
 				t.Errorf("check: got error %v, want one with %q", err, test.want)
 			}
 		})
+	}
+}
+
+func TestInconsistentAutoscalers(t *testing.T) {
+	const hpa = `---
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: store}
+spec:
+  scaleTargetRef: {apiVersion: apps/v1, kind: StatefulSet, name: store}
+  maxReplicas: 3
+`
+	const scaled = `---
+apiVersion: keda.sh/v1alpha1
+kind: ScaledObject
+metadata: {name: store}
+spec:
+  scaleTargetRef: {name: store}
+  maxReplicaCount: 3
+`
+	for _, test := range []struct{ name, resources, want string }{
+		{"replicas", good + hpa, "StatefulSet store sets its replicas itself"},
+		{"target", good + strings.Replace(hpa, "StatefulSet, name: store", "StatefulSet, name: shop", 1), `no StatefulSet "shop"`},
+		{"field", good + strings.Replace(hpa, "maxReplicas", "maxReplicaCount", 1), "unknown field"},
+		{"target of KEDA", good + scaled, `no Deployment "store"`},
+		{"field of KEDA", good + strings.Replace(scaled, "maxReplicaCount", "maxReplicas", 1), "unknown field"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if err := check(t, test.resources); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("check: got error %v, want one with %q", err, test.want)
+			}
+		})
+	}
+	if err := check(t, strings.Replace(good, "  replicas: 2\n", "", 1)+hpa); err == nil || strings.Contains(err.Error(), "replicas itself") {
+		t.Errorf("check without replicas: got error %v, want one of the addresses only", err)
 	}
 }
 

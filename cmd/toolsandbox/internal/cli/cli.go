@@ -20,7 +20,7 @@ import (
 )
 
 // Main runs the command that args name and returns the exit code: 0 on success, 2 for a mistake on
-// the command line, 1 for any other error.
+// the command line, 3 if the command's sweep was cancelled, 1 for any other error.
 func Main(args []string, stdout, stderr io.Writer) int {
 	stdout, stderr = output.NewWriter(stdout), output.NewWriter(stderr)
 	if err := filelimit.CheckMinimum(); err != nil {

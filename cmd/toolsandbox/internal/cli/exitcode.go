@@ -30,7 +30,8 @@ func exitCodes() []exitCode {
 		{process.ExitFailure, []string{"scenario fmt"}, "--check is given and a file would change"},
 		{process.ExitFailure, []string{"scenario import"}, "the file has a mistake; nothing was written"},
 		{process.ExitFailure, []string{"session replay"}, "an answer or a table differs"},
-		{process.ExitFailure, []string{"sweep watch"}, "the sweep was cancelled or reached its limit of spending"},
+		{process.ExitFailure, []string{"sweep watch"}, "the sweep reached its limit of spending"},
+		{process.ExitCancelled, []string{"run", "sweep watch"}, "the sweep was cancelled (toolsandbox sweep cancel)"},
 		{process.ExitFailure, []string{"bench"}, "a rollout failed"},
 	}
 }

@@ -89,7 +89,7 @@ func newSweepList(inst *installation) *cobra.Command {
 		Use:   "list",
 		Short: "List sweeps",
 		Long: `list prints the sweeps by id, with the number of rollouts that have a result. A sweep is running until all have one, unless it
-is cancelled or has reached its spend limit.`,
+is cancelled or has reached its spend limit. Rollouts that a cancellation ended are not counted.`,
 		Example: "  toolsandbox sweep list --remote\n  toolsandbox sweep list --remote --json",
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -69,7 +69,7 @@ func (w *sweepWatch) run(ctx context.Context, client orchestratorv1.Orchestrator
 	switch {
 	case ctx.Err() != nil && err != nil:
 		return fmt.Errorf("interrupted with %d of %d rollouts done: the sweep continues", w.done, w.total)
-	case errors.Is(err, sweep.ErrCancelled):
+	case errors.Is(err, process.ErrCancelled):
 		return fmt.Errorf("%w with %d of %d rollouts done: the command that started it plays the others with --resume", err, w.done, w.total)
 	case isSpent:
 		return fmt.Errorf("%s; %d of %d rollouts are done: the command that started it continues with a higher limit and --resume", spent.Reason, w.done, w.total)
@@ -101,7 +101,9 @@ func (w *sweepWatch) begin(progress *orchestratorv1.SweepProgress) error {
 
 // add shows a result.
 func (w *sweepWatch) add(result *busv1.Result) error {
-	w.done++
+	if result.GetEnd().GetReason() != busv1.EndReason_END_REASON_CANCELLED {
+		w.done++
+	}
 	row := report.Row{Name: result.GetRollout().GetScenario() + " " + strconv.Itoa(int(result.GetRollout().GetTrial())), Result: result}
 	if row.Scored() {
 		w.scored++

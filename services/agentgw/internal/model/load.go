@@ -25,14 +25,22 @@ func (l *load) add(sweep string, n int) {
 	}
 }
 
+// of returns the number of a sweep's requests, or of all if sweep is empty.
 func (l *load) of(sweep string) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.counts[sweep]
+	if sweep != "" {
+		return l.counts[sweep]
+	}
+	sum := 0
+	for _, n := range l.counts {
+		sum += n
+	}
+	return sum
 }
 
-// Load returns the number of a sweep's requests without an answer yet, and of those that wait for
-// their budget.
+// Load returns the number of requests of a sweep, or of all if sweep is empty, without an answer
+// yet, and of those that wait for their budget.
 func (p *Player) Load(sweep string) (asked, limited int) {
 	return p.asked.of(sweep), p.limited.of(sweep)
 }

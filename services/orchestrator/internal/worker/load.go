@@ -16,7 +16,7 @@ func (w *Worker) serveLoad(ctx context.Context) error {
 	return stop()
 }
 
-// load returns what this worker does for a sweep.
+// load returns what this worker does for a sweep, or for all if sweepID is empty.
 func (w *Worker) load(sweepID string) *busv1.Load {
 	load := &busv1.Load{}
 	running, ahead := w.scheduler.counts(sweepID)
@@ -24,7 +24,7 @@ func (w *Worker) load(sweepID string) *busv1.Load {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for delivery := range w.waiting {
-		if delivery.Rollout.GetSweepId() == sweepID {
+		if sweepID == "" || delivery.Rollout.GetSweepId() == sweepID {
 			load.Scoring++
 		}
 	}

@@ -52,15 +52,17 @@ func (s *scheduler) queueOf(sweepID string) *sweepQueue {
 	return s.sweeps[sweepID]
 }
 
-// counts returns the number of a sweep's rollouts that run here, and of those that wait here for a
-// slot.
+// counts returns the number of rollouts of a sweep, or of all if sweepID is empty, that run here,
+// and of those that wait here for a slot.
 func (s *scheduler) counts(sweepID string) (running, ahead int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if q := s.sweeps[sweepID]; q != nil {
-		return q.playing, len(q.waiting)
+	for id, q := range s.sweeps {
+		if sweepID == "" || sweepID == id {
+			running, ahead = running+q.playing, ahead+len(q.waiting)
+		}
 	}
-	return 0, 0
+	return running, ahead
 }
 
 // limit returns the largest number of concurrent rollouts of a sweep, 0 for no limit. The caller

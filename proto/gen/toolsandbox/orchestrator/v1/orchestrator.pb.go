@@ -1382,9 +1382,9 @@ type SweepInfo struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Its id.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// Its progress.
+	// Its progress. A rollout that its cancellation ended is not done.
 	Progress *SweepProgress `protobuf:"bytes,2,opt,name=progress,proto3" json:"progress,omitempty"`
-	// Whether it was cancelled.
+	// Whether it was cancelled before all rollouts were done.
 	Cancelled bool `protobuf:"varint,3,opt,name=cancelled,proto3" json:"cancelled,omitempty"`
 	// Why rollouts without a result wait for a higher limit of spending, for people; empty if none
 	// does.

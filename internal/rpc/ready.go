@@ -1,0 +1,64 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"google.golang.org/grpc/connectivity"
+)
+
+// connectInterval is the time between two looks at connections that are being made.
+const connectInterval = 50 * time.Millisecond
+
+// errNotServing means that the service of this process does not accept calls: it starts or drains.
+var errNotServing = errors.New("the service does not accept calls")
+
+// needs lists the peers that a service calls. The others it reaches through NATS.
+func needs(s Service) []Service {
+	if s == Orchestrator {
+		return []Service{ToolHost, AgentGateway}
+	}
+	return nil
+}
+
+// Ready returns nil if the service of this process can do its work now: it accepts calls, NATS
+// answers for the bus, and each service that it calls has a process that can be reached. Otherwise
+// it returns the reason, at the latest when ctx is done. It makes missing connections.
+func (n *Node) Ready(ctx context.Context) error {
+	if !n.serving.Load() {
+		return errNotServing
+	}
+	if err := n.bus.Ping(ctx); err != nil {
+		return err
+	}
+	for _, peer := range needs(n.cfg.Service) {
+		if !isReachable(ctx, n.peers[peer]) {
+			return fmt.Errorf("no %s can be reached", peer)
+		}
+	}
+	return nil
+}
+
+// isReachable waits until one of the connections exists.
+func isReachable(ctx context.Context, conns []conn) bool {
+	ticker := time.NewTicker(connectInterval)
+	defer ticker.Stop()
+	for {
+		if slices.ContainsFunc(conns, func(c conn) bool { return c.GetState() == connectivity.Ready }) {
+			return true
+		}
+		for _, c := range conns {
+			if dialled, ok := c.(interface{ Connect() }); ok {
+				dialled.Connect() // it does nothing unless the connection is idle
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return false
+		case <-ticker.C:
+		}
+	}
+}

@@ -1,0 +1,80 @@
+package rpc_test
+
+import (
+	"context"
+	"testing"
+
+	"google.golang.org/grpc"
+
+	"github.com/toolsandbox/toolsandbox/internal/natsserver"
+	"github.com/toolsandbox/toolsandbox/internal/rpc"
+	"github.com/toolsandbox/toolsandbox/internal/testkit/porttest"
+)
+
+// TestReady checks that an orchestrator is ready while it serves, NATS answers and both peers can
+// be reached, and that it names what is missing. Both ends use TLS.
+func TestReady(t *testing.T) {
+	dir, address := t.TempDir(), porttest.Address(t)
+	nats := runNATS(t, dir, address)
+	ours := newAuthority(t)
+	cfg := rpc.DefaultConfig()
+	cfg.NATSURL = "nats://" + address
+	cfg.Orchestrators, cfg.ToolHosts, cfg.AgentGateways = []string{porttest.Address(t)}, []string{porttest.Address(t), porttest.Address(t)}, []string{porttest.Address(t)}
+	cfg.TLSCert, cfg.TLSKey = ours.peer(t, "peer")
+	cfg.TLSCA = ours.file
+	// run serves a service until stop is called.
+	run := func(service rpc.Service, shard int) (m *rpc.Node, stop func()) {
+		own := cfg
+		own.Service, own.ShardIndex = service, shard
+		m, err := rpc.Connect(t.Context(), own, options())
+		m = closed(t, m, err)
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- m.Serve(ctx, service, func(grpc.ServiceRegistrar) {}) }()
+		return m, func() {
+			t.Helper()
+			cancel()
+			if err := <-ended; err != nil {
+				t.Errorf("Serve: got %v, want nil", err)
+			}
+		}
+	}
+	orchestrator, stop := run(rpc.Orchestrator, 0)
+	waitFor(t, orchestrator, "no toolhost can be reached")
+	// One of the two tool hosts will do.
+	_, stopToolHost := run(rpc.ToolHost, 1)
+	waitFor(t, orchestrator, "no agentgw can be reached")
+	gateway, stopGateway := run(rpc.AgentGateway, 0)
+	waitFor(t, orchestrator, "")
+	waitFor(t, gateway, "")
+	stopToolHost()
+	waitFor(t, orchestrator, "no toolhost can be reached")
+	_, stopToolHost = run(rpc.ToolHost, 1)
+	waitFor(t, orchestrator, "")
+	nats()
+	waitFor(t, orchestrator, "NATS does not answer")
+	waitFor(t, gateway, "NATS does not answer")
+	nats = runNATS(t, dir, address)
+	waitFor(t, orchestrator, "")
+	waitFor(t, gateway, "")
+	stop()
+	waitFor(t, orchestrator, "the service does not accept calls")
+	stopGateway()
+	stopToolHost()
+	nats()
+}
+
+// runNATS starts a server with streams in dir, until stop is called.
+func runNATS(t *testing.T, dir, address string) (stop func()) {
+	t.Helper()
+	srv, err := natsserver.Start(natsserver.Config{Dir: dir, Listen: address})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		t.Helper()
+		if err := srv.Close(); err != nil {
+			t.Errorf("close NATS: %v", err)
+		}
+	}
+}
