@@ -3,6 +3,7 @@ package rpc
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -34,6 +35,8 @@ type Config struct {
 	// TLSCert, TLSKey and TLSCA are PEM files. All empty selects plain text. TLSCA turns mutual TLS
 	// on.
 	TLSCert, TLSKey, TLSCA string
+	// TLSIdentity begins the URIs of the installation's certificates; a role follows it.
+	TLSIdentity string
 	// MaxMessageBytes bounds one gRPC message.
 	MaxMessageBytes int
 	// Grace is how long work in flight may continue after the process starts to stop, see Node.Drain.
@@ -57,6 +60,7 @@ func DefaultConfig() Config {
 		ToolHosts:       []string{"127.0.0.1:7402"},
 		AgentGateways:   []string{"127.0.0.1:7403"},
 		Evaluators:      []string{"127.0.0.1:7404"},
+		TLSIdentity:     "spiffe://toolsandbox/",
 		MaxMessageBytes: 64 << 20,
 		Grace:           2 * time.Minute, // a turn of a player
 		Sync:            natsserver.SyncInterval,
@@ -74,6 +78,7 @@ func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&c.AgentGateways, "agentgw-addr", c.AgentGateways, "address of the agent gateway; calls are balanced over all addresses of a name")
 	fs.IntVar(&c.ShardIndex, "shard-index", c.ShardIndex, "position of this process among the shards of its service")
 	fs.DurationVar(&c.Grace, "grace", c.Grace, "time for calls and players' turns in flight to finish after a stop signal; then they are cancelled")
+	fs.StringVar(&c.TLSIdentity, "tls-identity", c.TLSIdentity, "with --tls-ca: beginning of the URI in a peer's certificate; its role follows: orchestrator, toolhost, agentgw, evaluator, client or admin")
 	fs.BoolVar(&c.Reflection, "reflection", c.Reflection, "serve gRPC reflection")
 	fs.IntVar(&c.Bus.Shards, "bus-shards", c.Bus.Shards, "number of message log streams; equal in all processes")
 	fs.IntVar(&c.Bus.Replicas, "bus-replicas", c.Bus.Replicas, "JetStream replicas of each stream")
@@ -110,6 +115,8 @@ func (c Config) Validate() error {
 		return errors.New("--tls-cert and --tls-key: one given, expected both or neither")
 	case c.TLSCA != "" && c.TLSCert == "":
 		return errors.New("--tls-ca: given without --tls-cert and --tls-key")
+	case !strings.HasSuffix(c.TLSIdentity, "/"):
+		return fmt.Errorf("--tls-identity: %q given, expected a URI that ends in /", c.TLSIdentity)
 	}
 	for _, service := range Services() {
 		for _, address := range c.addresses(service) {

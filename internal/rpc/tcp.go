@@ -61,6 +61,9 @@ func (t *tcp) open(s Service, g *guard) (server, error) {
 		grpc.WaitForHandlers(true),
 	}
 	options = append(options, g.receiveOptions(t.cfg.MaxMessageBytes)...)
+	if t.cfg.TLSCA != "" {
+		options = append(options, grpc.InTapHandle((&gate{callers: callers(s)}).admit))
+	}
 	if t.telemetry.Enabled() {
 		options = append(options, grpc.StatsHandler(otelgrpc.NewServerHandler()))
 	}
@@ -210,7 +213,7 @@ func (c Config) serverCredentials() (credentials.TransportCredentials, error) {
 	if pool != nil {
 		cfg.ClientCAs, cfg.ClientAuth = pool, tls.RequireAndVerifyClientCert
 	}
-	return credentials.NewTLS(cfg), nil
+	return identifying{credentials.NewTLS(cfg), c.TLSIdentity}, nil
 }
 
 // loadTLS reads the PEM files. The pool is nil without TLSCA.
