@@ -214,6 +214,8 @@ func (c *Cluster) args(name string) []string {
 		args = append(append(args, "--toolhost-dir", c.Sessions(name)), c.cfg.ToolHostArgs...)
 	case SecondToolHost:
 		args = append(append(args, "--toolhost-dir", c.Sessions(name), "--shard-index", "1"), c.cfg.ToolHostArgs...)
+	case AgentGateway, SecondAgentGateway:
+		args = append(args, "--agentgw-model-base-urls", "*") // servers of the test
 	case Orchestrator, SecondOrchestrator:
 		// Repeated kills and lost leases on a busy machine must not use up a rollout's attempts.
 		args = append(args, "--orchestrator-lease", "2s", "--orchestrator-attempts", "30")
