@@ -222,6 +222,17 @@ func TestFiles(t *testing.T) {
 	}
 }
 
+// TestProductionFile reads the file that the manifests ship.
+func TestProductionFile(t *testing.T) {
+	p, err := Load("../../deploy/k8s/overlays/prod/access.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.OfCertificate("default", "job"); err != nil {
+		t.Errorf("certificate of components/tls-client: got %v, want a principal", err)
+	}
+}
+
 func FuzzToken(f *testing.F) {
 	f.Add("a.b.c")
 	f.Add("eyJhbGciOiJub25lIn0.eyJpc3MiOiJodHRwczovL2lkcC5leGFtcGxlLmNvbSJ9.")
