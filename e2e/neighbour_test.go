@@ -17,6 +17,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -176,7 +177,7 @@ func TestLongNeighbours(t *testing.T) {
 			"run", "--agent", "attached:mine", "--out", filepath.Join(t.TempDir(), "out"), "turn_off_wifi",
 		}, byToken("blue")...)...)
 	})
-	for _, attack := range attacks() {
+	for _, attack := range slices.Concat(attacksOnSessions(), attacksOnSweeps()) {
 		for certificate, want := range attack.want {
 			t.Run(attack.name+" as "+certificate, func(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
@@ -196,53 +197,64 @@ type attack struct {
 	want     map[string]codes.Code // by certificate
 }
 
-// attacks returns calls that could read, change or forge something of the sweep night.
-func attacks() []attack {
-	const id = "night.0"
-	denied, absent := codes.PermissionDenied, codes.NotFound
-	// What only services may call: eve is a client, none a peer without a role, stranger of no authority.
+// victim is a rollout of the sweep night.
+const victim = "night.0"
+
+// attacksOnSessions returns calls of methods that only services and operators may call. eve is
+// a client, none a peer without a role, and stranger one of no authority.
+func attacksOnSessions() []attack {
+	const denied = codes.PermissionDenied
 	internal := map[string]codes.Code{"eve": denied, "client": denied, "none": denied, "stranger": codes.Unavailable, cluster.Evaluator: denied}
-	// What eve may call for her own sweeps.
-	public := func(code codes.Code) map[string]codes.Code {
-		return map[string]codes.Code{
-			"eve": code, "client": codes.Unauthenticated, "none": denied, "stranger": codes.Unavailable,
-			cluster.AgentGateway: denied, cluster.ToolHost: denied,
-		}
-	}
 	return []attack{
 		{"execute in a session", cluster.ToolHost, func(ctx context.Context, c grpc.ClientConnInterface) error {
-			_, err := toolhostv1.NewToolHostServiceClient(c).Execute(ctx, &toolhostv1.ExecuteRequest{SessionId: id, Index: 99})
+			_, err := toolhostv1.NewToolHostServiceClient(c).Execute(ctx, &toolhostv1.ExecuteRequest{SessionId: victim, Index: 99})
 			return err
 		}, internal},
 		{"delete a session", cluster.ToolHost, func(ctx context.Context, c grpc.ClientConnInterface) error {
-			_, err := toolhostv1.NewToolHostServiceClient(c).DeleteSession(ctx, &toolhostv1.DeleteSessionRequest{SessionId: id})
+			_, err := toolhostv1.NewToolHostServiceClient(c).DeleteSession(ctx, &toolhostv1.DeleteSessionRequest{SessionId: victim})
 			return err
 		}, internal},
 		{"read a world", cluster.ToolHost, func(ctx context.Context, c grpc.ClientConnInterface) error {
-			_, err := toolhostv1.NewToolHostServiceClient(c).ReadTables(ctx, &toolhostv1.ReadTablesRequest{SessionId: id})
+			_, err := toolhostv1.NewToolHostServiceClient(c).ReadTables(ctx, &toolhostv1.ReadTablesRequest{SessionId: victim})
 			return err
 		}, internal},
 		{"play a turn", cluster.AgentGateway, func(ctx context.Context, c grpc.ClientConnInterface) error {
-			_, err := agentgwv1.NewAgentGatewayServiceClient(c).Respond(ctx, &agentgwv1.RespondRequest{RolloutId: id, Role: worldv1.Role_ROLE_AGENT})
+			_, err := agentgwv1.NewAgentGatewayServiceClient(c).Respond(ctx, &agentgwv1.RespondRequest{RolloutId: victim, Role: worldv1.Role_ROLE_AGENT})
 			return err
 		}, internal},
 		{"check a player at the gateway", cluster.AgentGateway, func(ctx context.Context, c grpc.ClientConnInterface) error {
 			_, err := agentgwv1.NewPlayerCheckServiceClient(c).CheckPlayer(ctx, &agentgwv1.CheckPlayerRequest{})
 			return err
 		}, internal},
-		{"read messages", cluster.Orchestrator, func(ctx context.Context, c grpc.ClientConnInterface) error {
-			_, err := orchestratorv1.NewOrchestratorServiceClient(c).GetTrajectory(ctx, &orchestratorv1.GetTrajectoryRequest{RolloutId: id})
+		{"delete a session as an operator", cluster.ToolHost, func(ctx context.Context, c grpc.ClientConnInterface) error {
+			_, err := toolhostv1.NewToolHostServiceClient(c).DeleteSession(ctx, &toolhostv1.DeleteSessionRequest{SessionId: victim})
 			return err
-		}, public(absent)},
+		}, map[string]codes.Code{"admin": codes.OK}},
+	}
+}
+
+// attacksOnSweeps returns calls of methods that eve may call for her own sweeps.
+func attacksOnSweeps() []attack {
+	public := func(code codes.Code) map[string]codes.Code {
+		return map[string]codes.Code{
+			"eve": code, "client": codes.Unauthenticated, "none": codes.PermissionDenied, "stranger": codes.Unavailable,
+			cluster.AgentGateway: codes.PermissionDenied, cluster.ToolHost: codes.PermissionDenied,
+		}
+	}
+	return []attack{
+		{"read messages", cluster.Orchestrator, func(ctx context.Context, c grpc.ClientConnInterface) error {
+			_, err := orchestratorv1.NewOrchestratorServiceClient(c).GetTrajectory(ctx, &orchestratorv1.GetTrajectoryRequest{RolloutId: victim})
+			return err
+		}, public(codes.NotFound)},
 		{"read a recording", cluster.Orchestrator, func(ctx context.Context, c grpc.ClientConnInterface) error {
-			stream, err := orchestratorv1.NewOrchestratorServiceClient(c).GetRecording(ctx, &orchestratorv1.GetRecordingRequest{RolloutId: id})
+			stream, err := orchestratorv1.NewOrchestratorServiceClient(c).GetRecording(ctx, &orchestratorv1.GetRecordingRequest{RolloutId: victim})
 			if err == nil {
 				_, err = stream.Recv()
 			}
 			return err
-		}, public(absent)},
+		}, public(codes.NotFound)},
 		{"forge a turn", cluster.Orchestrator, func(ctx context.Context, c grpc.ClientConnInterface) error {
-			_, err := orchestratorv1.NewOrchestratorServiceClient(c).PutRecording(ctx, &orchestratorv1.PutRecordingRequest{RolloutId: id})
+			_, err := orchestratorv1.NewOrchestratorServiceClient(c).PutRecording(ctx, &orchestratorv1.PutRecordingRequest{RolloutId: victim})
 			return err
 		}, public(codes.AlreadyExists)},
 		{"read results", cluster.Orchestrator, func(ctx context.Context, c grpc.ClientConnInterface) error {
@@ -251,18 +263,18 @@ func attacks() []attack {
 				_, err = stream.Recv()
 			}
 			return err
-		}, public(absent)},
+		}, public(codes.NotFound)},
 		{"cancel", cluster.Orchestrator, func(ctx context.Context, c grpc.ClientConnInterface) error {
 			_, err := orchestratorv1.NewOrchestratorServiceClient(c).CancelSweep(ctx, &orchestratorv1.CancelSweepRequest{SweepId: "night"})
 			return err
-		}, public(absent)},
+		}, public(codes.NotFound)},
 		{"read a score", cluster.Evaluator, func(ctx context.Context, c grpc.ClientConnInterface) error {
-			stream, err := evaluatorv1.NewEvaluatorServiceClient(c).WatchScore(ctx, &evaluatorv1.WatchScoreRequest{RolloutId: id})
+			stream, err := evaluatorv1.NewEvaluatorServiceClient(c).WatchScore(ctx, &evaluatorv1.WatchScoreRequest{RolloutId: victim})
 			if err == nil {
 				_, err = stream.Recv()
 			}
 			return err
-		}, public(absent)},
+		}, public(codes.NotFound)},
 		{"upload without a token", cluster.Evaluator, func(ctx context.Context, c grpc.ClientConnInterface) error {
 			_, err := evaluatorv1.NewEvaluatorServiceClient(c).PutEvaluations(ctx, &evaluatorv1.PutEvaluationsRequest{
 				Evaluations: []*evaluatorv1.NamedEvaluation{{Scenario: strings.Repeat("x", 32<<20)}},
@@ -270,11 +282,7 @@ func attacks() []attack {
 			return err
 		}, public(codes.ResourceExhausted)},
 		{"see everything as an operator", cluster.Orchestrator, func(ctx context.Context, c grpc.ClientConnInterface) error {
-			_, err := orchestratorv1.NewOrchestratorServiceClient(c).GetTrajectory(ctx, &orchestratorv1.GetTrajectoryRequest{RolloutId: id})
-			return err
-		}, map[string]codes.Code{"admin": codes.OK}},
-		{"delete a session as an operator", cluster.ToolHost, func(ctx context.Context, c grpc.ClientConnInterface) error {
-			_, err := toolhostv1.NewToolHostServiceClient(c).DeleteSession(ctx, &toolhostv1.DeleteSessionRequest{SessionId: id})
+			_, err := orchestratorv1.NewOrchestratorServiceClient(c).GetTrajectory(ctx, &orchestratorv1.GetTrajectoryRequest{RolloutId: victim})
 			return err
 		}, map[string]codes.Code{"admin": codes.OK}},
 	}

@@ -1,5 +1,5 @@
-// Package access knows who may use the public interface of an installation, and for what: teams with
-// their grants, and the tokens and certificates that name a team.
+// Package access knows who may use the public interface of an installation, and for what: teams
+// with their grants, and the tokens and certificates that name a team.
 package access
 
 import (

@@ -76,8 +76,8 @@ func callersOf(method protoreflect.MethodDescriptor, at Service) roleSet {
 	return set
 }
 
-// gate admits calls by role and principal of the peer, before their requests are read. The zero value
-// trusts every peer.
+// gate admits calls by role and principal of the peer, before their requests are read. The zero
+// value trusts every peer.
 type gate struct {
 	callers map[string]roleSet // nil: every peer is trusted
 	policy  *access.Policy     // nil: every client has all rights

@@ -23,8 +23,8 @@ import (
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 )
 
-// TestRolesOfCallers calls methods over mutual TLS as each role: the certificate's identity decides,
-// not its signature alone.
+// TestRolesOfCallers calls methods over mutual TLS as each role: the certificate's identity
+// decides, not its signature alone.
 func TestRolesOfCallers(t *testing.T) {
 	ours := newAuthority(t)
 	cert, key := ours.peer(t, "orchestrator")

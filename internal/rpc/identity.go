@@ -31,9 +31,9 @@ var certificateRoles = map[string]accessv1.Role{
 	"admin":              accessv1.Role_ROLE_ADMIN,
 }
 
-// identityOf returns the identity of a verified certificate. Its one URI is prefix and a role; after
-// the role of a client may come its team and its name, and after that of an admin its name, each
-// behind a slash. Any other certificate has no role.
+// identityOf returns the identity of a verified certificate. Its one URI is prefix and a role. The
+// team and the name of a client, or the name of an admin, may follow, each behind a slash. Any other
+// certificate has no role.
 func identityOf(certificate *x509.Certificate, prefix string) identity {
 	id := identity{shown: true}
 	if len(certificate.URIs) != 1 {

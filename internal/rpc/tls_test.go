@@ -76,8 +76,8 @@ func (a *authority) issue(t *testing.T, name string, template *x509.Certificate)
 	return write(".pem", "CERTIFICATE", der), write(".key", "PRIVATE KEY", private), key
 }
 
-// peer writes a certificate for a process on this machine, for both ends of a connection. Its role is
-// its name.
+// peer writes a certificate for a process on this machine, for both ends of a connection. Its role
+// is its name.
 func (a *authority) peer(t *testing.T, name string) (certFile, keyFile string) {
 	t.Helper()
 	certFile, keyFile, _ = a.issue(t, name, &x509.Certificate{

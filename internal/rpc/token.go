@@ -13,8 +13,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/secretkey"
 )
 
-// TokenVariable is the environment variable with a client's bearer token. That of --token-file names
-// a file with it.
+// TokenVariable is the environment variable with a client's bearer token. That of --token-file
+// names a file with it.
 const TokenVariable = "TOOLSANDBOX_TOKEN"
 
 const (

@@ -45,7 +45,8 @@ func (s *server) checkRollout(ctx context.Context, rolloutID string) error {
 }
 
 // claim returns the team of a sweep. A sweep without a plan is reserved for the caller's team, so
-// that no other team can prepare its recordings. The error is bus.ErrExists if another team owns it.
+// that no other team can prepare its recordings. The error is bus.ErrExists if another team owns
+// it.
 func (s *server) claim(ctx context.Context, id string) (team string, err error) {
 	caller := access.FromContext(ctx)
 	sweep, err := s.bus.Sweep(ctx, id)

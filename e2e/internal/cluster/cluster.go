@@ -67,8 +67,9 @@ type Config struct {
 	// TwoPlayers runs two gateways and two orchestrators. The second orchestrator reaches the second
 	// gateway, everybody else the first ones.
 	TwoPlayers bool
-	// Certificates, if not empty, is a directory with NAME.pem and NAME.key of each service and of admin,
-	// and with ca.pem: services use mutual TLS, and the gateway no addresses besides the providers' own.
+	// Certificates, if not empty, is a directory with NAME.pem and NAME.key of each service and of
+	// admin, and with ca.pem. Services then use mutual TLS, and the gateway only addresses of its own
+	// configuration.
 	Certificates string
 	// Args are added to every service's command line, ToolHostArgs to that of the tool hosts.
 	Args, ToolHostArgs []string
