@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/tap"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
@@ -59,6 +61,18 @@ func TestClientsReachPublicServicesOnly(t *testing.T) {
 	for service, want := range map[Service]bool{Orchestrator: true, Evaluator: true, AgentGateway: false, ToolHost: false} {
 		if got := callers(service)[check].has(accessv1.Role_ROLE_CLIENT); got != want {
 			t.Errorf("%s at %s for clients: got %t, want %t", check, service, got, want)
+		}
+	}
+}
+
+func BenchmarkAdmit(b *testing.B) {
+	g := &gate{callers: callers(ToolHost)}
+	ctx := peer.NewContext(b.Context(), &peer.Peer{AuthInfo: identified{identity: identity{shown: true, role: accessv1.Role_ROLE_ORCHESTRATOR}}})
+	call := &tap.Info{FullMethodName: "/toolsandbox.toolhost.v1.ToolHostService/Execute"}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := g.admit(ctx, call); err != nil {
+			b.Fatal(err)
 		}
 	}
 }
