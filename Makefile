@@ -142,6 +142,15 @@ test-python: $(VENV)/ready ## Run the tests of the Python SDK
 .PHONY: check
 check: check-format check-docs check-modules check-vet lint check-python check-proto check-generated check-scenarios check-k8s ## Run every check that is not a test
 
+# The database is not reachable everywhere: without it the check says so and passes, with it a finding fails.
+.PHONY: check-vulnerabilities
+check-vulnerabilities: ## Look for known vulnerabilities in what the program calls, where the database can be reached
+	@if curl --silent --fail --max-time 10 --output /dev/null https://vuln.go.dev/index/db.json; then \
+		go run golang.org/x/vuln/cmd/govulncheck@v1.9.0 ./...; \
+	else \
+		echo 'check-vulnerabilities: skipped, because https://vuln.go.dev cannot be reached here' >&2; \
+	fi
+
 .PHONY: check-format
 check-format: ## gofmt has nothing to change, and comments of protos are as narrow as those of Go
 	@if grep -nE '^ *//.{99}' proto/toolsandbox/*/*/*.proto; then echo 'comments wider than 100 columns' >&2; exit 1; fi

@@ -3,6 +3,7 @@ package rpc
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -40,6 +41,13 @@ type Config struct {
 	// TLSCert, TLSKey and TLSCA are PEM files. All empty selects plain text. TLSCA turns mutual TLS
 	// on.
 	TLSCert, TLSKey, TLSCA string
+	// TLSIdentity begins the URIs of the installation's certificates; a role follows it.
+	TLSIdentity string
+	// AccessFile names teams, their tokens and their grants, see access.Load. The orchestrator and the
+	// evaluator then refuse clients without a team. Empty trusts every peer that may connect.
+	AccessFile string
+	// TokenFile holds a client's bearer token. Empty selects the variable TokenVariable.
+	TokenFile string
 	// MaxMessageBytes bounds one gRPC message.
 	MaxMessageBytes int
 	// Grace is how long work in flight may continue after the process starts to stop, see Node.Drain.
@@ -63,6 +71,7 @@ func DefaultConfig() Config {
 		ToolHosts:       []string{"127.0.0.1:7402"},
 		AgentGateways:   []string{"127.0.0.1:7403"},
 		Evaluators:      []string{"127.0.0.1:7404"},
+		TLSIdentity:     "spiffe://toolsandbox/",
 		MaxMessageBytes: 64 << 20,
 		Grace:           2 * time.Minute, // a turn of a player
 		Sync:            natsserver.SyncInterval,
@@ -79,6 +88,8 @@ func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&c.AgentGateways, "agentgw-addr", c.AgentGateways, "address of the agent gateway; calls are balanced over all addresses of a name")
 	fs.IntVar(&c.ShardIndex, "shard-index", c.ShardIndex, "position of this process among the shards of its service")
 	fs.DurationVar(&c.Grace, "grace", c.Grace, "time for calls and players' turns in flight to finish after a stop signal; then they are cancelled")
+	fs.StringVar(&c.TLSIdentity, "tls-identity", c.TLSIdentity, "with --tls-ca: beginning of the URI in a peer's certificate; its role follows: orchestrator, toolhost, agentgw, evaluator, client or admin")
+	fs.StringVar(&c.AccessFile, "access-file", c.AccessFile, "YAML file with teams, tokens, issuers and grants; the orchestrator and the evaluator then serve only these teams")
 	fs.BoolVar(&c.Reflection, "reflection", c.Reflection, "serve gRPC reflection")
 }
 
@@ -103,7 +114,8 @@ func (c *Config) registerNATS(fs *pflag.FlagSet) {
 func (c *Config) RegisterClientFlags(fs *pflag.FlagSet) {
 	c.registerPeers(fs)
 	fs.DurationVar(&c.Wait, "remote-wait", c.Wait, "with --remote: longest wait for a service that is unavailable (default: 10m, but 3s for one that has never been reached)")
-	flagrule.Needs(fs, "remote", "remote-wait", "orchestrator-addr", "evaluator-addr", "tls-cert", "tls-key", "tls-ca")
+	fs.StringVar(&c.TokenFile, "token-file", c.TokenFile, "with --remote: `file` with the bearer token of your team; else "+TokenVariable+" is the token")
+	flagrule.Needs(fs, "remote", "remote-wait", "orchestrator-addr", "evaluator-addr", "tls-cert", "tls-key", "tls-ca", "token-file")
 }
 
 // registerPeers adds the flags that services and clients share.
@@ -127,8 +139,10 @@ func (c Config) Validate() error {
 		return fmt.Errorf("--grace: %s given, expected 0 or more", c.Grace)
 	case (c.TLSCert == "") != (c.TLSKey == ""):
 		return errors.New("--tls-cert and --tls-key: one given, expected both or neither")
-	case c.TLSCA != "" && c.TLSCert == "":
+	case c.TLSCA != "" && c.TLSCert == "" && !c.Remote:
 		return errors.New("--tls-ca: given without --tls-cert and --tls-key")
+	case !strings.HasSuffix(c.TLSIdentity, "/"):
+		return fmt.Errorf("--tls-identity: %q given, expected a URI that ends in /", c.TLSIdentity)
 	}
 	if err := c.validateNATS(); err != nil {
 		return err
@@ -149,7 +163,7 @@ func (c Config) Validate() error {
 	if n := len(c.ToolHosts); c.ShardIndex < 0 || c.ShardIndex >= n {
 		return fmt.Errorf("--shard-index: %d given, expected 0 to %d (--toolhost-addr has %d)", c.ShardIndex, n-1, n)
 	}
-	return c.Bus.Validate()
+	return errors.Join(c.checkToken(), c.Bus.Validate())
 }
 
 // validateNATS names the first setting of the connection to NATS that lacks another.
@@ -164,6 +178,9 @@ func (c Config) validateNATS() error {
 	}
 	return nil
 }
+
+// usesTLS reports whether connections are encrypted.
+func (c Config) usesTLS() bool { return c.TLSCert != "" || c.TLSCA != "" }
 
 func (c Config) addresses(s Service) []string {
 	switch s {

@@ -137,7 +137,7 @@ func TestValidate(t *testing.T) {
 		{"grace", func(c *rpc.Config) { c.Grace = -1 }, "--grace: -1ns given, expected 0 or more"},
 		{"certificate alone", func(c *rpc.Config) { c.TLSCert = "c" }, "--tls-cert and --tls-key: one given, expected both or neither"},
 		{"key alone", func(c *rpc.Config) { c.TLSKey = "k" }, "--tls-cert and --tls-key: one given, expected both or neither"},
-		{"authority alone", func(c *rpc.Config) { c.TLSCA = "a" }, "--tls-ca: given without --tls-cert and --tls-key"},
+		{"identity", func(c *rpc.Config) { c.TLSIdentity = "spiffe://x" }, `--tls-identity: "spiffe://x" given, expected a URI that ends in /`},
 		{"no orchestrator", func(c *rpc.Config) { c.Orchestrators = nil }, "--orchestrator-addr: empty, expected at least one address"},
 		{"two agent gateways", func(c *rpc.Config) { c.AgentGateways = []string{"a:1", "b:1"} }, "--agentgw-addr: 2 addresses given, expected one; calls are balanced over all addresses of a name"},
 		{"no tool host", func(c *rpc.Config) { c.ToolHosts = nil }, "--toolhost-addr: empty, expected at least one address"},
@@ -158,6 +158,17 @@ func TestValidate(t *testing.T) {
 			_, err = rpc.Open(t.Context(), cfg, "", options())
 			checkError(t, "Open", err, test.want)
 		})
+	}
+}
+
+// TestAuthorityAlone checks that a client needs no certificate of its own, for it may have a token.
+func TestAuthorityAlone(t *testing.T) {
+	cfg := rpc.DefaultConfig()
+	cfg.TLSCA = "ca.pem"
+	checkError(t, "Validate of a service", cfg.Validate(), "--tls-ca: given without --tls-cert and --tls-key")
+	cfg.Remote = true
+	if err := cfg.Validate(); err != nil {
+		t.Errorf("Validate of a client: got %v, want nil", err)
 	}
 }
 

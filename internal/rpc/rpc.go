@@ -35,6 +35,9 @@ const (
 // Services lists all services.
 func Services() []Service { return []Service{Orchestrator, ToolHost, AgentGateway, Evaluator} }
 
+// isPublic reports whether a service serves clients.
+func (s Service) isPublic() bool { return s == Orchestrator || s == Evaluator }
+
 // transport serves the services of a process and connects to others.
 type transport interface {
 	// open returns a server for a service of this process. Register handlers before serving.

@@ -54,23 +54,32 @@ func (t *tcp) open(s Service, g *guard) (server, error) {
 		grpc.WaitForHandlers(true),
 	}
 	options = append(options, g.receiveOptions(t.cfg.MaxMessageBytes)...)
+	admission, err := newGate(t.cfg, s, listener.Addr(), t.logger)
+	if err != nil {
+		return nil, errors.Join(err, listener.Close())
+	}
+	options = append(options, admission.options()...)
 	if t.telemetry.Enabled() {
 		options = append(options, grpc.StatsHandler(otelgrpc.NewServerHandler()))
 	}
-	return &tcpServer{Server: grpc.NewServer(options...), listener: filelimit.Listener(listener, t.logger)}, nil
+	return &tcpServer{Server: grpc.NewServer(options...), listener: filelimit.Listener(listener, t.logger), gate: admission}, nil
 }
 
 // tcpServer is a gRPC server with its listener.
 type tcpServer struct {
 	*grpc.Server
 	listener net.Listener
+	gate     *gate
 }
 
 // Address implements server.
 func (s *tcpServer) Address() string { return s.listener.Addr().String() }
 
 // Serve implements server.
-func (s *tcpServer) Serve() error { return s.Server.Serve(s.listener) }
+func (s *tcpServer) Serve() error {
+	defer s.gate.run()()
+	return s.Server.Serve(s.listener)
+}
 
 func (t *tcp) listen(s Service) (net.Listener, error) {
 	address := t.cfg.listen(s)
@@ -89,6 +98,11 @@ func (t *tcp) dial(s Service) ([]conn, error) {
 	if err != nil {
 		return nil, err
 	}
+	token, err := t.cfg.token()
+	if err != nil {
+		return nil, err
+	}
+	hasToken := token != ""
 	var conns []conn
 	for _, address := range t.cfg.addresses(s) {
 		w := &waitReporter{service: s, address: address, client: t.cfg.Remote, logger: t.logger}
@@ -98,6 +112,9 @@ func (t *tcp) dial(s Service) ([]conn, error) {
 			}
 		}
 		options := append(clientOptions(t.cfg, t.telemetry, w), grpc.WithTransportCredentials(creds))
+		if w.client && s.isPublic() && hasToken {
+			options = append(options, grpc.WithPerRPCCredentials(bearer{t.cfg}))
+		}
 		target := address
 		if !strings.Contains(address, "://") {
 			target = "dns:///" + address
@@ -130,47 +147,54 @@ func clientOptions(cfg Config, t *telemetry.Telemetry, w *waitReporter) []grpc.D
 }
 
 func (c Config) clientCredentials() (credentials.TransportCredentials, error) {
-	if c.TLSCert == "" {
+	if !c.usesTLS() {
 		return insecure.NewCredentials(), nil
 	}
-	cert, pool, err := c.loadTLS()
+	certificates, pool, err := c.loadTLS()
 	if err != nil {
 		return nil, err
 	}
-	return credentials.NewTLS(&tls.Config{Certificates: []tls.Certificate{cert}, RootCAs: pool, MinVersion: tls.VersionTLS13}), nil
+	return credentials.NewTLS(&tls.Config{Certificates: certificates, RootCAs: pool, MinVersion: tls.VersionTLS13}), nil
 }
 
 func (c Config) serverCredentials() (credentials.TransportCredentials, error) {
 	if c.TLSCert == "" {
 		return insecure.NewCredentials(), nil
 	}
-	cert, pool, err := c.loadTLS()
+	certificates, pool, err := c.loadTLS()
 	if err != nil {
 		return nil, err
 	}
-	cfg := &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS13}
+	cfg := &tls.Config{Certificates: certificates, MinVersion: tls.VersionTLS13}
 	if pool != nil {
 		cfg.ClientCAs, cfg.ClientAuth = pool, tls.RequireAndVerifyClientCert
 	}
-	return credentials.NewTLS(cfg), nil
+	if pool != nil && c.AccessFile != "" && c.Service.isPublic() {
+		cfg.ClientAuth = tls.VerifyClientCertIfGiven // a token may stand for it
+	}
+	return identifying{credentials.NewTLS(cfg), c.TLSIdentity}, nil
 }
 
-// loadTLS reads the PEM files. The pool is nil without TLSCA.
-func (c Config) loadTLS() (tls.Certificate, *x509.CertPool, error) {
-	cert, err := tls.LoadX509KeyPair(c.TLSCert, c.TLSKey)
-	if err != nil {
-		return tls.Certificate{}, nil, fmt.Errorf("--tls-cert %s, --tls-key %s: %w", c.TLSCert, c.TLSKey, err)
+// loadTLS reads the PEM files. There is no certificate without TLSCert, and no pool without TLSCA.
+func (c Config) loadTLS() ([]tls.Certificate, *x509.CertPool, error) {
+	var certificates []tls.Certificate
+	if c.TLSCert != "" {
+		cert, err := tls.LoadX509KeyPair(c.TLSCert, c.TLSKey)
+		if err != nil {
+			return nil, nil, fmt.Errorf("--tls-cert %s, --tls-key %s: %w", c.TLSCert, c.TLSKey, err)
+		}
+		certificates = append(certificates, cert)
 	}
 	if c.TLSCA == "" {
-		return cert, nil, nil
+		return certificates, nil, nil
 	}
 	pem, err := bom.ReadFile(c.TLSCA)
 	if err != nil {
-		return tls.Certificate{}, nil, fmt.Errorf("--tls-ca: %w", err)
+		return nil, nil, fmt.Errorf("--tls-ca: %w", err)
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(pem) {
-		return tls.Certificate{}, nil, fmt.Errorf("--tls-ca %s: no PEM certificate in it", c.TLSCA)
+		return nil, nil, fmt.Errorf("--tls-ca %s: no PEM certificate in it", c.TLSCA)
 	}
-	return cert, pool, nil
+	return certificates, pool, nil
 }

@@ -11,8 +11,10 @@ import (
 	"encoding/pem"
 	"math/big"
 	"net"
+	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -65,7 +67,7 @@ func (a *authority) issue(t *testing.T, name string, template *x509.Certificate)
 		t.Fatal(err)
 	}
 	write := func(suffix, kind string, raw []byte) string {
-		path := filepath.Join(a.dir, name+suffix)
+		path := filepath.Join(a.dir, strings.ReplaceAll(name, "/", "-")+suffix)
 		if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: raw}), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -74,13 +76,15 @@ func (a *authority) issue(t *testing.T, name string, template *x509.Certificate)
 	return write(".pem", "CERTIFICATE", der), write(".key", "PRIVATE KEY", private), key
 }
 
-// peer writes a certificate for a process on this machine, for both ends of a connection.
+// peer writes a certificate for a process on this machine, for both ends of a connection. Its role
+// is its name.
 func (a *authority) peer(t *testing.T, name string) (certFile, keyFile string) {
 	t.Helper()
 	certFile, keyFile, _ = a.issue(t, name, &x509.Certificate{
 		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: name}, DNSNames: []string{name}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), KeyUsage: x509.KeyUsageDigitalSignature,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+		URIs:        []*url.URL{{Scheme: "spiffe", Host: "toolsandbox", Path: "/" + name}},
 	})
 	return certFile, keyFile
 }

@@ -182,6 +182,9 @@ func (o *ProbeOptions) Run(ctx context.Context, stdout, stderr io.Writer) error 
 	if err != nil {
 		return err
 	}
+	for _, p := range players {
+		o.installation.AgentGateway.AllowPlayers(p.player)
+	}
 	return standalone.WithTemporary(ctx, o.installation, "warn", stderr, func(ctx context.Context, node *rpc.Node) error {
 		services := node.Conn(rpc.Orchestrator)
 		check := &playerCheck{client: agentgwv1.NewPlayerCheckServiceClient(services), wait: defaultWait, stderr: stderr}

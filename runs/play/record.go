@@ -18,6 +18,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
 	"github.com/toolsandbox/toolsandbox/internal/process"
+	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	"github.com/toolsandbox/toolsandbox/runs/results"
@@ -140,13 +141,13 @@ var (
 )
 
 // Secrets returns the values of the variables with names of secrets, the longest first. Of our own
-// variables only AttachTokenVariable is a secret. The environment has the form of os.Environ.
+// variables only the tokens are secrets. The environment has the form of os.Environ.
 func Secrets(environment []string) []string {
 	var secrets []string
 	for _, variable := range environment {
 		name, value, _ := strings.Cut(variable, "=")
 		for _, suffix := range []string{"KEY", "TOKEN", "SECRET", "PASSWORD"} {
-			if strings.HasSuffix(name, suffix) && (name == AttachTokenVariable || !strings.HasPrefix(name, "TOOLSANDBOX_")) && len(value) >= minSecretLength {
+			if strings.HasSuffix(name, suffix) && (name == AttachTokenVariable || name == rpc.TokenVariable || !strings.HasPrefix(name, "TOOLSANDBOX_")) && len(value) >= minSecretLength {
 				secrets = append(secrets, value)
 			}
 		}

@@ -209,6 +209,7 @@ func (o *Options) specify(ctx context.Context, stderr io.Writer, args []string) 
 	if err := o.setSecrets(agent, user); err != nil {
 		return sweep.Spec{}, err
 	}
+	o.installation.AgentGateway.AllowPlayers(agent, user)
 	for _, s := range []flaggedPlayer{{"--agent", agent}, {"--user", user}} {
 		if isAttached(s.player) && !o.installation.Network.Remote && o.installation.AgentGateway.AttachListen == "" {
 			return sweep.Spec{}, process.UsageErrorf("%s attached:%s: nothing listens for it: give --attach-listen HOST:PORT, where it attaches", s.flag, s.player.GetPlugin().GetAttached())

@@ -15,6 +15,7 @@ func Command(network rpc.Config, verb, id string) string {
 		{"--tls-cert", network.TLSCert, ""},
 		{"--tls-key", network.TLSKey, ""},
 		{"--tls-ca", network.TLSCA, ""},
+		{"--token-file", network.TokenFile, ""},
 	} {
 		if flag.value != flag.usual {
 			words = append(words, flag.name, report.ShellWord(flag.value))

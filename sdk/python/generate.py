@@ -1,7 +1,7 @@
 """Generates the wire code from the proto. Run it with the packages of requirements.txt: `make generate`.
 
-The rules that the gateway checks (buf.validate) are options of the proto's fields. They are taken off first, so that the
-package needs no code for them and cannot clash with another copy of it in the same process.
+The rules that the gateway checks (buf.validate) are options of the proto's fields, the roles of callers those of its methods.
+They are taken off first, so that the package needs no code for them and cannot clash with another copy of it in the same process.
 """
 
 import pathlib
@@ -50,6 +50,9 @@ def without_rules(file: descriptor_pb2.FileDescriptorProto) -> descriptor_pb2.Fi
             field.ClearField("options")
         for oneof in message.oneof_decl:
             oneof.ClearField("options")
+    for service in file.service:
+        for method in service.method:
+            method.ClearField("options")
     return file
 
 

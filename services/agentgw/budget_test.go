@@ -33,6 +33,7 @@ func newLimitedServer(tb testing.TB, b *bus.Bus, change func(c *ratelimit.Config
 	tb.Helper()
 	cfg := DefaultConfig()
 	cfg.Getenv = func(string) string { return "" }
+	cfg.ModelBaseURLs = []string{"*"} // the test's own
 	cfg.RetryWait, cfg.Budget.FirstPause, cfg.Budget.OpenFor = 5*time.Millisecond, 5*time.Millisecond, 200*time.Millisecond
 	change(&cfg.Budget)
 	prices, err := cfg.check()

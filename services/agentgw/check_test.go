@@ -234,6 +234,7 @@ func TestProbePlayer(t *testing.T) {
 	defer server.Close()
 	cfg := agentgw.DefaultConfig()
 	cfg.Getenv = func(string) string { return "" }
+	cfg.ModelBaseURLs = []string{"*"} // the test's own
 	client := startChecker(t, cfg)
 	for _, test := range []struct {
 		player, base string

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/bom"
 	"github.com/toolsandbox/toolsandbox/internal/flagrule"
 	"github.com/toolsandbox/toolsandbox/internal/pricing"
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/dialect"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/ratelimit"
 )
@@ -46,8 +48,8 @@ type Config struct {
 	// RetryWait is the first wait before a failed request to a player is retried. Later waits are
 	// longer. 0 selects the default of the kind of player.
 	RetryWait time.Duration
-	// ModelBaseURLs are the addresses that players may name. The gateway sends its keys there. Empty
-	// allows all.
+	// ModelBaseURLs are the addresses that players may name besides the providers' official ones and
+	// those of the environment. The gateway sends its keys there. "*" allows all.
 	ModelBaseURLs []string
 	// PriceFile names a price table that replaces the built-in one.
 	PriceFile string
@@ -93,10 +95,19 @@ func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
 	fs.IntVar(&c.ModelTurnBytes, "agentgw-model-turn-bytes", c.ModelTurnBytes, "largest turn of a model")
 	fs.IntVar(&c.ModelExchangeBytes, "agentgw-model-exchange-bytes", c.ModelExchangeBytes, "recorded bytes of the requests and answers of one turn")
 	fs.IntVar(&c.ModelConnections, "agentgw-model-connections", c.ModelConnections, "most connections to each model provider; without HTTP/2 each request needs one")
-	fs.StringSliceVar(&c.ModelBaseURLs, "agentgw-model-base-urls", c.ModelBaseURLs, "addresses of model providers that a sweep may name (default: any); they receive keys")
+	fs.StringSliceVar(&c.ModelBaseURLs, "agentgw-model-base-urls", c.ModelBaseURLs, "further addresses of model providers that a sweep may name; they receive keys; * allows any (default: the providers' own and those of OPENAI_BASE_URL and the like)")
 	c.RegisterBudgetFlags(fs)
 	c.RegisterTemplateFlags(fs)
 	c.RegisterAttachFlags(fs)
+}
+
+// AllowPlayers lets the operator's own players name their addresses.
+func (c *Config) AllowPlayers(players ...*agentgwv1.Player) {
+	for _, p := range players {
+		if base := p.GetModel().GetBaseUrl(); base != "" {
+			c.ModelBaseURLs = append(slices.Clone(c.ModelBaseURLs), base)
+		}
+	}
 }
 
 // RegisterBudgetFlags adds the flags for limits and prices of model providers.

@@ -92,6 +92,7 @@ func models() map[string]string {
 func withKeys(environment map[string]string) agentgw.Config {
 	cfg := agentgw.DefaultConfig()
 	cfg.Getenv = func(name string) string { return environment[name] }
+	cfg.ModelBaseURLs = []string{"*"} // the test's own
 	return cfg
 }
 
@@ -355,17 +356,24 @@ func TestModelKeys(t *testing.T) {
 		header      string
 		failure     string
 	}{
-		"file":         {map[string]string{"OPENAI_API_KEY_FILE": file}, f.URL, nil, "Bearer " + modelKey, ""},
-		"address":      {map[string]string{"OPENAI_API_KEY": modelKey, "OPENAI_BASE_URL": f.URL + "/"}, "", nil, "Bearer " + modelKey, ""},
-		"no key there": {nil, f.URL, nil, "", ""},
-		"no key":       {nil, "", nil, "", "set OPENAI_API_KEY"},
-		"no file":      {map[string]string{"OPENAI_API_KEY_FILE": file + "x"}, f.URL, nil, "", "read OPENAI_API_KEY_FILE"},
-		"not allowed":  {nil, f.URL, []string{"https://elsewhere.invalid"}, "", "not among those that this gateway allows"},
-		"allowed":      {nil, f.URL, []string{f.URL}, "", ""},
+		"file":            {map[string]string{"OPENAI_API_KEY_FILE": file}, f.URL, nil, "Bearer " + modelKey, ""},
+		"address":         {map[string]string{"OPENAI_API_KEY": modelKey, "OPENAI_BASE_URL": f.URL + "/"}, "", nil, "Bearer " + modelKey, ""},
+		"no key there":    {nil, f.URL, nil, "", ""},
+		"no key":          {nil, "", nil, "", "set OPENAI_API_KEY"},
+		"no file":         {map[string]string{"OPENAI_API_KEY_FILE": file + "x"}, f.URL, nil, "", "read OPENAI_API_KEY_FILE"},
+		"not allowed":     {nil, f.URL, []string{"https://elsewhere.invalid"}, "", "not among those that this gateway allows"},
+		"not listed":      {map[string]string{"OPENAI_API_KEY": modelKey}, f.URL, []string{}, "", "not among those that this gateway allows"},
+		"longer":          {map[string]string{"OPENAI_API_KEY": modelKey}, f.URL + ".evil.invalid", []string{f.URL}, "", "not among those that this gateway allows"},
+		"of another":      {map[string]string{"ANTHROPIC_BASE_URL": f.URL}, f.URL, []string{}, "", "not among those that this gateway allows"},
+		"allowed":         {nil, f.URL, []string{f.URL}, "", ""},
+		"with a slash":    {nil, f.URL, []string{f.URL + "/"}, "", ""},
+		"of the variable": {map[string]string{"OPENAI_API_KEY": modelKey, "OPENAI_BASE_URL": f.URL}, f.URL, []string{}, "Bearer " + modelKey, ""},
 	}
 	for name, test := range tests {
 		cfg := withKeys(test.environment)
-		cfg.ModelBaseURLs = test.allowed
+		if test.allowed != nil {
+			cfg.ModelBaseURLs = test.allowed
+		}
 		got, err := serve(t, cfg, natstest.Start(t)).Respond(t.Context(), askModel("openai", test.base))
 		if err != nil {
 			t.Errorf("%s: %v", name, err)

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/toolsandbox/toolsandbox/internal/access"
 	"github.com/toolsandbox/toolsandbox/internal/bus"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
@@ -50,10 +51,10 @@ func (s *server) WatchScore(req *evaluatorv1.WatchScoreRequest, stream evaluator
 	}
 }
 
-// checkRollout returns an error for an unknown rollout.
+// checkRollout returns an error for an unknown rollout, or one of another team than the caller's.
 func (s *server) checkRollout(ctx context.Context, id string) error {
 	log, err := s.bus.ReadLog(ctx, id)
-	if err == nil && len(log.Entries) == 0 {
+	if err == nil && (len(log.Entries) == 0 || !access.FromContext(ctx).Owns(log.Entries[0].GetStart().GetRollout().GetTeam())) {
 		return fmt.Errorf("log of rollout %s: %w", id, bus.ErrNotFound)
 	}
 	return err

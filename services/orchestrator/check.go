@@ -15,10 +15,16 @@ type playerCheck struct {
 
 // CheckPlayer implements PlayerCheckService.
 func (c playerCheck) CheckPlayer(ctx context.Context, req *agentgwv1.CheckPlayerRequest) (*agentgwv1.CheckPlayerResponse, error) {
+	if err := checkPlayerGrant(ctx, req.GetPlayer()); err != nil {
+		return nil, statusOf(err)
+	}
 	return c.gateway.CheckPlayer(ctx, req)
 }
 
 // ProbePlayer implements PlayerCheckService.
 func (c playerCheck) ProbePlayer(ctx context.Context, req *agentgwv1.ProbePlayerRequest) (*agentgwv1.ProbePlayerResponse, error) {
+	if err := checkPlayerGrant(ctx, req.GetPlayer()); err != nil {
+		return nil, statusOf(err)
+	}
 	return c.gateway.ProbePlayer(ctx, req)
 }

@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/toolsandbox/toolsandbox/internal/access"
 	"github.com/toolsandbox/toolsandbox/internal/bus"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
@@ -19,6 +21,9 @@ import (
 
 // GetRecording implements OrchestratorService.
 func (s *server) GetRecording(req *orchestratorv1.GetRecordingRequest, stream orchestratorv1.OrchestratorService_GetRecordingServer) error {
+	if err := s.checkRollout(stream.Context(), req.GetRolloutId()); err != nil {
+		return statusOf(err)
+	}
 	return statusOf(s.recording(stream.Context(), req.GetRolloutId(), func(item *orchestratorv1.RecordedItem) error {
 		return stream.Send(&orchestratorv1.GetRecordingResponse{Item: item})
 	}))
@@ -100,6 +105,12 @@ func serviceAnswers(state *rollout.State, send func(*orchestratorv1.RecordedItem
 
 // PutRecording implements OrchestratorService.
 func (s *server) PutRecording(ctx context.Context, req *orchestratorv1.PutRecordingRequest) (*orchestratorv1.PutRecordingResponse, error) {
+	if access.FromContext(ctx) != nil {
+		sweepID, _, _ := strings.Cut(req.GetRolloutId(), ".")
+		if _, err := s.claim(ctx, sweepID); err != nil {
+			return nil, statusOf(err)
+		}
+	}
 	for _, item := range req.GetItems() {
 		if err := s.putItem(ctx, req.GetRolloutId(), item); err != nil {
 			return nil, statusOf(err)

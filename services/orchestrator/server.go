@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -42,6 +43,8 @@ type server struct {
 	// progressInterval is how long a watch waits for a result before it sends progress, and the
 	// interval of further progress.
 	progressInterval time.Duration
+	// budgets is held while a team's sweep is checked against its budgets and stored.
+	budgets sync.Mutex
 }
 
 // statusOf maps errors to gRPC codes.
@@ -51,6 +54,8 @@ func statusOf(err error) error {
 		{Err: bus.ErrUnavailable, Code: codes.Unavailable},
 		{Err: bus.ErrExists, Code: codes.AlreadyExists},
 		{Err: errUnknownTool, Code: codes.InvalidArgument},
+		{Err: errNotGranted, Code: codes.PermissionDenied},
+		{Err: errBudget, Code: codes.ResourceExhausted},
 		{Err: rollout.ErrLog, Code: codes.DataLoss},
 		{Err: bus.ErrDamaged, Code: codes.DataLoss},
 		{Err: bus.ErrForeign, Code: codes.DataLoss},
@@ -68,6 +73,9 @@ func (s *server) CreateSweep(ctx context.Context, req *orchestratorv1.CreateSwee
 
 func (s *server) createSweep(ctx context.Context, req *orchestratorv1.CreateSweepRequest) (total, done int, err error) {
 	id, spec := req.GetSweepId(), req.GetSpec()
+	if err := checkGrant(ctx, spec); err != nil {
+		return 0, 0, err
+	}
 	if err := s.checkTools(ctx, spec); err != nil {
 		return 0, 0, err
 	}
@@ -105,10 +113,10 @@ func (s *server) createSweep(ctx context.Context, req *orchestratorv1.CreateSwee
 	if err != nil {
 		return 0, 0, err
 	}
-	if err := s.bus.PutSweep(ctx, sweep); err != nil {
+	if sweep.Team, err = s.claim(ctx, id); err != nil {
 		return 0, 0, err
 	}
-	if err := s.bus.Configure(ctx, id, req.GetSpendLimit(), spec.GetParallel(), req.GetRound()); err != nil {
+	if err := s.putSweep(ctx, sweep, req); err != nil {
 		return 0, 0, err
 	}
 	rollouts := plan.Expand(sweep)
@@ -117,12 +125,25 @@ func (s *server) createSweep(ctx context.Context, req *orchestratorv1.CreateSwee
 		return 0, 0, err
 	}
 	for _, job := range missing {
-		job.Parallel = spec.GetParallel()
+		job.Parallel = parallel(ctx, spec)
 	}
 	if err := s.bus.Enqueue(ctx, missing); err != nil {
 		return 0, 0, err
 	}
 	return len(rollouts), len(rollouts) - len(missing), nil
+}
+
+// putSweep stores a sweep and its limits, if they fit into the budgets of the caller's team.
+func (s *server) putSweep(ctx context.Context, sweep *busv1.Sweep, req *orchestratorv1.CreateSweepRequest) error {
+	s.budgets.Lock()
+	defer s.budgets.Unlock()
+	if err := s.checkBudget(ctx, sweep, req.GetSpendLimit()); err != nil {
+		return err
+	}
+	if err := s.bus.PutSweep(ctx, sweep); err != nil {
+		return err
+	}
+	return s.bus.Configure(ctx, sweep.GetId(), req.GetSpendLimit(), parallel(ctx, req.GetSpec()), req.GetRound())
 }
 
 // checkTools rejects setups that name tools which the tool host does not have.

@@ -59,9 +59,13 @@ func (s *server) ListSweeps(ctx context.Context, req *orchestratorv1.ListSweepsR
 		size = defaultPageSize
 	}
 	response := &orchestratorv1.ListSweepsResponse{}
-	for _, id := range ids[from:min(from+size, len(ids))] {
+	for _, id := range ids[from:] {
+		if len(response.GetSweeps()) == size {
+			response.NextPageToken = response.GetSweeps()[size-1].GetId()
+			break
+		}
 		info, err := s.sweepInfo(ctx, id)
-		if errors.Is(err, bus.ErrNotFound) { // its plan is foreign or has just expired
+		if errors.Is(err, bus.ErrNotFound) { // another team's, or its plan is foreign or has just expired
 			continue
 		}
 		if err != nil {
@@ -69,14 +73,14 @@ func (s *server) ListSweeps(ctx context.Context, req *orchestratorv1.ListSweepsR
 		}
 		response.Sweeps = append(response.Sweeps, info)
 	}
-	if from+size < len(ids) {
-		response.NextPageToken = ids[from+size-1]
-	}
 	return response, nil
 }
 
 func (s *server) sweepInfo(ctx context.Context, id string) (*orchestratorv1.SweepInfo, error) {
 	sweep, created, err := s.bus.Plan(ctx, id)
+	if err == nil {
+		err = checkSweep(ctx, sweep)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -20,6 +20,9 @@ import (
 
 // GetTrajectory implements OrchestratorService.
 func (s *server) GetTrajectory(ctx context.Context, req *orchestratorv1.GetTrajectoryRequest) (*orchestratorv1.GetTrajectoryResponse, error) {
+	if err := s.checkRollout(ctx, req.GetRolloutId()); err != nil {
+		return nil, statusOf(err)
+	}
 	trajectory, err := s.trajectory(ctx, req.GetRolloutId())
 	if errors.Is(err, bus.ErrNotFound) || errors.Is(err, bus.ErrDamaged) || errors.Is(err, rollout.ErrLog) {
 		trajectory, err = s.trajectoryOfFailed(ctx, req.GetRolloutId(), err)

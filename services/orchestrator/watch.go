@@ -21,6 +21,9 @@ func (s *server) WatchSweep(req *orchestratorv1.WatchSweepRequest, stream orches
 	ctx, stop := context.WithCancel(stream.Context())
 	defer stop()
 	sweep, err := s.bus.Sweep(ctx, req.GetSweepId())
+	if err == nil {
+		err = checkSweep(ctx, sweep)
+	}
 	if err != nil {
 		return statusOf(err)
 	}

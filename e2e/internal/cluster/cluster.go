@@ -4,6 +4,8 @@ package cluster
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
@@ -14,6 +16,9 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/toolsandbox/toolsandbox/internal/testkit/porttest"
 )
@@ -62,6 +67,10 @@ type Config struct {
 	TwoPlayers bool
 	// Users makes each process a user of NATS that may do what its role needs.
 	Users bool
+	// Certificates, if not empty, is a directory with NAME.pem and NAME.key of each service and of
+	// admin, and with ca.pem. Services then use mutual TLS, and the gateway only addresses of its own
+	// configuration.
+	Certificates string
 	// Args are added to every service's command line, ToolHostArgs to that of the tool hosts.
 	Args, ToolHostArgs []string
 	// Route, if not nil, returns the address at which a process, a service or Client, reaches another
@@ -252,11 +261,43 @@ func (c *Cluster) args(name string) []string {
 		args = append(append(args, "--toolhost-dir", c.Sessions(name)), c.cfg.ToolHostArgs...)
 	case SecondToolHost:
 		args = append(append(args, "--toolhost-dir", c.Sessions(name), "--shard-index", "1"), c.cfg.ToolHostArgs...)
+	case AgentGateway, SecondAgentGateway:
+		if c.cfg.Certificates == "" {
+			args = append(args, "--agentgw-model-base-urls", "*") // servers of the test
+		}
 	case Orchestrator, SecondOrchestrator:
 		// Repeated kills and lost leases on a busy machine must not use up a rollout's attempts.
 		args = append(args, "--orchestrator-lease", "2s", "--orchestrator-attempts", "30")
 	}
-	return append(append(args, c.user(service)...), c.cfg.Args...)
+	return slices.Concat(args, c.user(service), c.TLSArgs(service), c.cfg.Args)
+}
+
+// TLSArgs returns the flags of a certificate, none without certificates.
+func (c *Cluster) TLSArgs(name string) []string {
+	if c.cfg.Certificates == "" {
+		return nil
+	}
+	file := func(name string) string { return filepath.Join(c.cfg.Certificates, name) }
+	return []string{"--tls-cert", file(name + ".pem"), "--tls-key", file(name + ".key"), "--tls-ca", file("ca.pem")}
+}
+
+// Credentials returns the credentials of a certificate, those of no TLS without certificates.
+func (c *Cluster) Credentials(name string) (credentials.TransportCredentials, error) {
+	if c.cfg.Certificates == "" {
+		return insecure.NewCredentials(), nil
+	}
+	file := filepath.Join(c.cfg.Certificates, name)
+	certificate, err := tls.LoadX509KeyPair(file+".pem", file+".key")
+	if err != nil {
+		return nil, fmt.Errorf("certificate of %s: %w", name, err)
+	}
+	authority, err := os.ReadFile(filepath.Join(c.cfg.Certificates, "ca.pem"))
+	if err != nil {
+		return nil, fmt.Errorf("authority: %w", err)
+	}
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM(authority)
+	return credentials.NewTLS(&tls.Config{Certificates: []tls.Certificate{certificate}, RootCAs: pool, MinVersion: tls.VersionTLS13}), nil
 }
 
 // toolHosts returns the addresses at which a process reaches the tool hosts, in shard order.

@@ -71,6 +71,7 @@ func execute(args []string, stdout, stderr io.Writer) int {
 		vectors:      conformance.Config{Parallel: 64, MaxDifferences: 3},
 		installation: standalone.DefaultConfig(),
 	}
+	o.installation.AgentGateway.ModelBaseURLs = []string{"*"} // servers of this process
 	o.register(flags)
 	err = flags.Parse(args)
 	switch {

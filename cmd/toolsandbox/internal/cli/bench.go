@@ -91,6 +91,7 @@ func (o *benchOptions) run(ctx context.Context, args []string, stdout, stderr io
 	}
 	services := standalone.DefaultConfig()
 	services.Network = o.network
+	services.AgentGateway.AllowPlayers(spec.Agents...)
 	services.ToolHost.ToolServers = o.catalogue.ToolServers(nil)
 	services.Dir, services.Orchestrator.Parallel, services.ToolHost.CachedSessions = dir, o.parallel, 1<<20
 	if err := play.CheckSockets(services, spec); err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/filelimit"
 	"github.com/toolsandbox/toolsandbox/internal/flagrule"
 	"github.com/toolsandbox/toolsandbox/internal/process"
+	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	"github.com/toolsandbox/toolsandbox/runs/output"
 	"github.com/toolsandbox/toolsandbox/runs/play"
 	"github.com/toolsandbox/toolsandbox/runs/report"
@@ -74,7 +75,7 @@ whole trajectory against a graph of milestones to reach and minefields to avoid.
 	root.SetGlobalNormalizationFunc(dashes)
 	root.SetFlagErrorFunc(flagError)
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
-		for _, warning := range process.UnknownVariables(os.Environ(), everyFlag(root), testVariable, play.AttachTokenVariable) {
+		for _, warning := range process.UnknownVariables(os.Environ(), everyFlag(root), testVariable, play.AttachTokenVariable, rpc.TokenVariable) {
 			if err := report.Warn(cmd.ErrOrStderr(), "%s", warning); err != nil {
 				return err
 			}

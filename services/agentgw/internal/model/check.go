@@ -63,8 +63,25 @@ func (p *Player) CanPlay(model *agentgwv1.Model, role worldv1.Role) bool {
 
 // endpoint returns the address of a model, or an error if this gateway does not allow it.
 func (p *Player) endpoint(ctx context.Context, spec *provider.Spec, base string) (provider.Endpoint, error) {
-	if base != "" && len(p.cfg.BaseURLs) > 0 && !slices.Contains(p.cfg.BaseURLs, base) {
-		return provider.Endpoint{}, fmt.Errorf("base URL %q is not among those that this gateway allows", base)
+	if base != "" && !p.allows(spec, base) {
+		return provider.Endpoint{}, fmt.Errorf("base URL %q is not among those that this gateway allows: its operator lists them in --agentgw-model-base-urls", base)
 	}
 	return spec.Endpoint(ctx, p.cfg.Getenv, base)
+}
+
+// anyBaseURL allows every address.
+const anyBaseURL = "*"
+
+// allows reports whether the gateway may send a provider's key to an address: that of its
+// environment, those that its operator lists, and the official ones of providers with this key.
+func (p *Player) allows(spec *provider.Spec, base string) bool {
+	same := func(allowed string) bool {
+		return allowed != "" && strings.TrimRight(allowed, "/") == strings.TrimRight(base, "/")
+	}
+	if slices.Contains(p.cfg.BaseURLs, anyBaseURL) || slices.ContainsFunc(p.cfg.BaseURLs, same) || same(p.cfg.Getenv(spec.BaseURLVariable())) {
+		return true
+	}
+	return slices.ContainsFunc(p.cfg.Providers, func(other provider.Spec) bool {
+		return other.BaseURLVariable() == spec.BaseURLVariable() && same(other.Address.BaseURL)
+	})
 }

@@ -59,7 +59,8 @@ type Config struct {
 	RetryWait time.Duration
 	// Connections is the number of idle connections to each provider.
 	Connections int
-	// BaseURLs are the addresses that players may name. Empty allows all.
+	// BaseURLs are the addresses that players may name besides the official ones and those of the
+	// environment. "*" allows all.
 	BaseURLs []string
 	// Providers are all known providers.
 	Providers []provider.Spec

@@ -29,6 +29,8 @@ type Spec struct {
 	// Locate returns the endpoint of a provider that Address cannot describe, nil if Address can. base
 	// is the player's base URL or empty.
 	Locate func(ctx context.Context, getenv func(string) string, base string) (Endpoint, error)
+	// AddressVariable is the environment variable that Locate reads the address from.
+	AddressVariable string
 	// Reasoning describes the reasoning settings of its models.
 	Reasoning Reasoning
 	// TakesStop: its requests carry stop sequences. TakesSeed: they carry a sampling seed.
@@ -106,6 +108,10 @@ func (s *Spec) Endpoint(ctx context.Context, getenv func(string) string, base st
 	to.Errors = s.Errors
 	return to, err
 }
+
+// BaseURLVariable returns the environment variable with the address of the provider's server. Those
+// who share it share a key.
+func (s *Spec) BaseURLVariable() string { return cmp.Or(s.Address.BaseURLVariable, s.AddressVariable) }
 
 // Account returns the name of the provider whose keys, prices and limits apply.
 func (s *Spec) Account() string { return cmp.Or(s.AccountOf, s.Name) }

@@ -34,6 +34,7 @@ func Expand(sweep *busv1.Sweep) []*busv1.Rollout {
 						Replay:           sweep.GetReplay(),
 						MaxBytes:         sweep.GetMaxBytes(),
 						RepeatLimit:      sweep.GetRepeatLimit(),
+						Team:             sweep.GetTeam(),
 					})
 				}
 			}

@@ -10,6 +10,7 @@ package agentv1
 
 import (
 	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
+	_ "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/access/v1"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
@@ -781,7 +782,7 @@ var File_toolsandbox_agent_v1_agent_proto protoreflect.FileDescriptor
 
 const file_toolsandbox_agent_v1_agent_proto_rawDesc = "" +
 	"\n" +
-	" toolsandbox/agent/v1/agent.proto\x12\x14toolsandbox.agent.v1\x1a\x1bbuf/validate/validate.proto\"U\n" +
+	" toolsandbox/agent/v1/agent.proto\x12\x14toolsandbox.agent.v1\x1a\x1bbuf/validate/validate.proto\x1a\"toolsandbox/access/v1/access.proto\"U\n" +
 	"\bToolCall\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12%\n" +
@@ -841,11 +842,11 @@ const file_toolsandbox_agent_v1_agent_proto_rawDesc = "" +
 	"\fSPEAKER_USER\x10\x02\x12\x11\n" +
 	"\rSPEAKER_AGENT\x10\x03\x12\x10\n" +
 	"\fSPEAKER_TOOL\x10\x04\x12\x18\n" +
-	"\x14SPEAKER_NOTIFICATION\x10\x052Z\n" +
-	"\fAgentService\x12J\n" +
-	"\x03Act\x12 .toolsandbox.agent.v1.ActRequest\x1a!.toolsandbox.agent.v1.ActResponse2h\n" +
-	"\rAttachService\x12W\n" +
-	"\x06Attach\x12#.toolsandbox.agent.v1.AttachRequest\x1a$.toolsandbox.agent.v1.AttachResponse(\x010\x01B\xe3\x01\n" +
+	"\x14SPEAKER_NOTIFICATION\x10\x052a\n" +
+	"\fAgentService\x12Q\n" +
+	"\x03Act\x12 .toolsandbox.agent.v1.ActRequest\x1a!.toolsandbox.agent.v1.ActResponse\"\x05\x82\xb5\x18\x01\x032o\n" +
+	"\rAttachService\x12^\n" +
+	"\x06Attach\x12#.toolsandbox.agent.v1.AttachRequest\x1a$.toolsandbox.agent.v1.AttachResponse\"\x05\x82\xb5\x18\x01\x06(\x010\x01B\xe3\x01\n" +
 	"\x18com.toolsandbox.agent.v1B\n" +
 	"AgentProtoP\x01ZIgithub.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agent/v1;agentv1\xa2\x02\x03TAX\xaa\x02\x14Toolsandbox.Agent.V1\xca\x02\x14Toolsandbox\\Agent\\V1\xe2\x02 Toolsandbox\\Agent\\V1\\GPBMetadata\xea\x02\x16Toolsandbox::Agent::V1b\x06proto3"
 

@@ -10,6 +10,7 @@ package agentgwv1
 
 import (
 	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
+	_ "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/access/v1"
 	_ "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/rpc/v1"
 	v1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
@@ -847,7 +848,7 @@ var File_toolsandbox_agentgw_v1_agentgw_proto protoreflect.FileDescriptor
 
 const file_toolsandbox_agentgw_v1_agentgw_proto_rawDesc = "" +
 	"\n" +
-	"$toolsandbox/agentgw/v1/agentgw.proto\x12\x16toolsandbox.agentgw.v1\x1a\x1bbuf/validate/validate.proto\x1a!toolsandbox/agentgw/v1/role.proto\x1a\x1ctoolsandbox/rpc/v1/rpc.proto\x1a toolsandbox/world/v1/world.proto\"\xa0\x06\n" +
+	"$toolsandbox/agentgw/v1/agentgw.proto\x12\x16toolsandbox.agentgw.v1\x1a\x1bbuf/validate/validate.proto\x1a\"toolsandbox/access/v1/access.proto\x1a!toolsandbox/agentgw/v1/role.proto\x1a\x1ctoolsandbox/rpc/v1/rpc.proto\x1a toolsandbox/world/v1/world.proto\"\xa0\x06\n" +
 	"\x0eRespondRequest\x12M\n" +
 	"\n" +
 	"rollout_id\x18\x01 \x01(\tB.\xbaH+r)\x18\xc8\x012$^[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*$R\trolloutId\x12\x1d\n" +
@@ -921,9 +922,9 @@ const file_toolsandbox_agentgw_v1_agentgw_proto_rawDesc = "" +
 	"\x11REMARK_KIND_EMPTY\x10\x01\x12\x17\n" +
 	"\x13REMARK_KIND_CUT_OFF\x10\x02\x12\x1c\n" +
 	"\x18REMARK_KIND_CALL_AS_TEXT\x10\x03\x12\x17\n" +
-	"\x13REMARK_KIND_REFUSED\x10\x042q\n" +
-	"\x13AgentGatewayService\x12Z\n" +
-	"\aRespond\x12&.toolsandbox.agentgw.v1.RespondRequest\x1a'.toolsandbox.agentgw.v1.RespondResponseB\xf3\x01\n" +
+	"\x13REMARK_KIND_REFUSED\x10\x042x\n" +
+	"\x13AgentGatewayService\x12a\n" +
+	"\aRespond\x12&.toolsandbox.agentgw.v1.RespondRequest\x1a'.toolsandbox.agentgw.v1.RespondResponse\"\x05\x82\xb5\x18\x01\x01B\xf3\x01\n" +
 	"\x1acom.toolsandbox.agentgw.v1B\fAgentgwProtoP\x01ZMgithub.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1;agentgwv1\xa2\x02\x03TAX\xaa\x02\x16Toolsandbox.Agentgw.V1\xca\x02\x16Toolsandbox\\Agentgw\\V1\xe2\x02\"Toolsandbox\\Agentgw\\V1\\GPBMetadata\xea\x02\x18Toolsandbox::Agentgw::V1b\x06proto3"
 
 var (

@@ -8,6 +8,7 @@ package agentgwv1
 
 import (
 	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
+	_ "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/access/v1"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
@@ -563,7 +564,7 @@ var File_toolsandbox_agentgw_v1_check_proto protoreflect.FileDescriptor
 
 const file_toolsandbox_agentgw_v1_check_proto_rawDesc = "" +
 	"\n" +
-	"\"toolsandbox/agentgw/v1/check.proto\x12\x16toolsandbox.agentgw.v1\x1a\x1bbuf/validate/validate.proto\x1a$toolsandbox/agentgw/v1/agentgw.proto\x1a!toolsandbox/agentgw/v1/role.proto\"T\n" +
+	"\"toolsandbox/agentgw/v1/check.proto\x12\x16toolsandbox.agentgw.v1\x1a\x1bbuf/validate/validate.proto\x1a\"toolsandbox/access/v1/access.proto\x1a$toolsandbox/agentgw/v1/agentgw.proto\x1a!toolsandbox/agentgw/v1/role.proto\"T\n" +
 	"\x12CheckPlayerRequest\x12>\n" +
 	"\x06player\x18\x01 \x01(\v2\x1e.toolsandbox.agentgw.v1.PlayerB\x06\xbaH\x03\xc8\x01\x01R\x06player\"\x8a\x02\n" +
 	"\x13CheckPlayerResponse\x12G\n" +
@@ -609,10 +610,10 @@ const file_toolsandbox_agentgw_v1_check_proto_rawDesc = "" +
 	"\fSETTING_KEPT\x10\x01\x12\x13\n" +
 	"\x0fSETTING_DIFFERS\x10\x02\x12\x13\n" +
 	"\x0fSETTING_REFUSED\x10\x03\x12\x12\n" +
-	"\x0eSETTING_UNSENT\x10\x042\xe4\x01\n" +
-	"\x12PlayerCheckService\x12f\n" +
-	"\vCheckPlayer\x12*.toolsandbox.agentgw.v1.CheckPlayerRequest\x1a+.toolsandbox.agentgw.v1.CheckPlayerResponse\x12f\n" +
-	"\vProbePlayer\x12*.toolsandbox.agentgw.v1.ProbePlayerRequest\x1a+.toolsandbox.agentgw.v1.ProbePlayerResponseB\xf1\x01\n" +
+	"\x0eSETTING_UNSENT\x10\x042\xf6\x01\n" +
+	"\x12PlayerCheckService\x12o\n" +
+	"\vCheckPlayer\x12*.toolsandbox.agentgw.v1.CheckPlayerRequest\x1a+.toolsandbox.agentgw.v1.CheckPlayerResponse\"\a\x82\xb5\x18\x03\x01\x05\a\x12o\n" +
+	"\vProbePlayer\x12*.toolsandbox.agentgw.v1.ProbePlayerRequest\x1a+.toolsandbox.agentgw.v1.ProbePlayerResponse\"\a\x82\xb5\x18\x03\x01\x05\aB\xf1\x01\n" +
 	"\x1acom.toolsandbox.agentgw.v1B\n" +
 	"CheckProtoP\x01ZMgithub.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1;agentgwv1\xa2\x02\x03TAX\xaa\x02\x16Toolsandbox.Agentgw.V1\xca\x02\x16Toolsandbox\\Agentgw\\V1\xe2\x02\"Toolsandbox\\Agentgw\\V1\\GPBMetadata\xea\x02\x18Toolsandbox::Agentgw::V1b\x06proto3"
 

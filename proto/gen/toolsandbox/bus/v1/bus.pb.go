@@ -275,7 +275,9 @@ type Sweep struct {
 	// Bytes of messages beyond the starting ones after which a rollout stops. 0 means no limit.
 	MaxBytes int64 `protobuf:"varint,16,opt,name=max_bytes,json=maxBytes,proto3" json:"max_bytes,omitempty"`
 	// Equal turns of the agent in a row after which a rollout stops. 0 means no limit.
-	RepeatLimit   int32 `protobuf:"varint,17,opt,name=repeat_limit,json=repeatLimit,proto3" json:"repeat_limit,omitempty"`
+	RepeatLimit int32 `protobuf:"varint,17,opt,name=repeat_limit,json=repeatLimit,proto3" json:"repeat_limit,omitempty"`
+	// The team that owns it. Empty without configured teams.
+	Team          string `protobuf:"bytes,18,opt,name=team,proto3" json:"team,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -387,6 +389,13 @@ func (x *Sweep) GetRepeatLimit() int32 {
 	return 0
 }
 
+func (x *Sweep) GetTeam() string {
+	if x != nil {
+		return x.Team
+	}
+	return ""
+}
+
 // SweepControl is the mutable state of a sweep. Subject sweep.<id>.control, stream SWEEP. The last
 // message of the subject counts, and each names the one that it replaces.
 type SweepControl struct {
@@ -404,7 +413,9 @@ type SweepControl struct {
 	CancelledRound *int32 `protobuf:"varint,5,opt,name=cancelled_round,json=cancelledRound,proto3,oneof" json:"cancelled_round,omitempty"`
 	// The begun rounds after round 0, by number. Round 0 plays all rollouts. A rollout belongs to the
 	// last round that lists it.
-	Rounds        []*SweepRound `protobuf:"bytes,6,rep,name=rounds,proto3" json:"rounds,omitempty"`
+	Rounds []*SweepRound `protobuf:"bytes,6,rep,name=rounds,proto3" json:"rounds,omitempty"`
+	// The team that has reserved the sweep's id, before there is a plan. Empty without configured teams.
+	Team          string `protobuf:"bytes,7,opt,name=team,proto3" json:"team,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -479,6 +490,13 @@ func (x *SweepControl) GetRounds() []*SweepRound {
 		return x.Rounds
 	}
 	return nil
+}
+
+func (x *SweepControl) GetTeam() string {
+	if x != nil {
+		return x.Team
+	}
+	return ""
 }
 
 // SweepRound lists the rollouts of a later round.
@@ -782,7 +800,9 @@ type Rollout struct {
 	// Bytes of messages beyond the starting ones after which it stops. 0 means no limit.
 	MaxBytes int64 `protobuf:"varint,16,opt,name=max_bytes,json=maxBytes,proto3" json:"max_bytes,omitempty"`
 	// Equal turns of the agent in a row after which it stops. 0 means no limit.
-	RepeatLimit   int32 `protobuf:"varint,17,opt,name=repeat_limit,json=repeatLimit,proto3" json:"repeat_limit,omitempty"`
+	RepeatLimit int32 `protobuf:"varint,17,opt,name=repeat_limit,json=repeatLimit,proto3" json:"repeat_limit,omitempty"`
+	// The team that owns its sweep. Empty without configured teams.
+	Team          string `protobuf:"bytes,18,opt,name=team,proto3" json:"team,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -913,6 +933,13 @@ func (x *Rollout) GetRepeatLimit() int32 {
 		return x.RepeatLimit
 	}
 	return 0
+}
+
+func (x *Rollout) GetTeam() string {
+	if x != nil {
+		return x.Team
+	}
+	return ""
 }
 
 // LogEntry is one entry of a rollout's log. Subject bus.<shard>.<rollout>, published with the
@@ -2137,7 +2164,7 @@ var File_toolsandbox_bus_v1_bus_proto protoreflect.FileDescriptor
 
 const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"\n" +
-	"\x1ctoolsandbox/bus/v1/bus.proto\x12\x12toolsandbox.bus.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a$toolsandbox/agentgw/v1/agentgw.proto\x1a!toolsandbox/agentgw/v1/role.proto\x1a toolsandbox/setup/v1/setup.proto\x1a&toolsandbox/toolhost/v1/toolhost.proto\x1a toolsandbox/world/v1/world.proto\"\xb4\x03\n" +
+	"\x1ctoolsandbox/bus/v1/bus.proto\x12\x12toolsandbox.bus.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a$toolsandbox/agentgw/v1/agentgw.proto\x1a!toolsandbox/agentgw/v1/role.proto\x1a toolsandbox/setup/v1/setup.proto\x1a&toolsandbox/toolhost/v1/toolhost.proto\x1a toolsandbox/world/v1/world.proto\"\xc8\x03\n" +
 	"\x05Sweep\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12?\n" +
 	"\tscenarios\x18\x02 \x03(\v2!.toolsandbox.bus.v1.SweepScenarioR\tscenarios\x126\n" +
@@ -2149,7 +2176,8 @@ const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"\x0fhosted_services\x18\t \x01(\x0e2'.toolsandbox.toolhost.v1.HostedServicesR\x0ehostedServices\x12\x16\n" +
 	"\x06replay\x18\x0f \x01(\bR\x06replay\x12\x1b\n" +
 	"\tmax_bytes\x18\x10 \x01(\x03R\bmaxBytes\x12!\n" +
-	"\frepeat_limit\x18\x11 \x01(\x05R\vrepeatLimit\"\xae\x02\n" +
+	"\frepeat_limit\x18\x11 \x01(\x05R\vrepeatLimit\x12\x12\n" +
+	"\x04team\x18\x12 \x01(\tR\x04team\"\xc2\x02\n" +
 	"\fSweepControl\x12\x1a\n" +
 	"\bparallel\x18\x01 \x01(\x05R\bparallel\x12%\n" +
 	"\x0eparallel_round\x18\x02 \x01(\x05R\rparallelRound\x12C\n" +
@@ -2157,7 +2185,8 @@ const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"spendLimit\x12\x1c\n" +
 	"\texhausted\x18\x04 \x01(\tR\texhausted\x12,\n" +
 	"\x0fcancelled_round\x18\x05 \x01(\x05H\x00R\x0ecancelledRound\x88\x01\x01\x126\n" +
-	"\x06rounds\x18\x06 \x03(\v2\x1e.toolsandbox.bus.v1.SweepRoundR\x06roundsB\x12\n" +
+	"\x06rounds\x18\x06 \x03(\v2\x1e.toolsandbox.bus.v1.SweepRoundR\x06rounds\x12\x12\n" +
+	"\x04team\x18\a \x01(\tR\x04teamB\x12\n" +
 	"\x10_cancelled_round\"@\n" +
 	"\n" +
 	"SweepRound\x12\x16\n" +
@@ -2176,7 +2205,7 @@ const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"\x05ahead\x18\x02 \x01(\x05R\x05ahead\x12\x18\n" +
 	"\ascoring\x18\x03 \x01(\x05R\ascoring\x12\x14\n" +
 	"\x05asked\x18\x04 \x01(\x05R\x05asked\x12\x18\n" +
-	"\alimited\x18\x05 \x01(\x05R\alimited\"\xf6\x03\n" +
+	"\alimited\x18\x05 \x01(\x05R\alimited\"\x8a\x04\n" +
 	"\aRollout\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x19\n" +
 	"\bsweep_id\x18\x02 \x01(\tR\asweepId\x12\x1a\n" +
@@ -2192,7 +2221,8 @@ const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"\x0fhosted_services\x18\v \x01(\x0e2'.toolsandbox.toolhost.v1.HostedServicesR\x0ehostedServices\x12\x16\n" +
 	"\x06replay\x18\x0f \x01(\bR\x06replay\x12\x1b\n" +
 	"\tmax_bytes\x18\x10 \x01(\x03R\bmaxBytes\x12!\n" +
-	"\frepeat_limit\x18\x11 \x01(\x05R\vrepeatLimit\"\x93\x02\n" +
+	"\frepeat_limit\x18\x11 \x01(\x05R\vrepeatLimit\x12\x12\n" +
+	"\x04team\x18\x12 \x01(\tR\x04team\"\x93\x02\n" +
 	"\bLogEntry\x12/\n" +
 	"\x05start\x18\x01 \x01(\v2\x19.toolsandbox.bus.v1.StartR\x05start\x12/\n" +
 	"\x05claim\x18\x02 \x01(\v2\x19.toolsandbox.bus.v1.ClaimR\x05claim\x12.\n" +

@@ -10,6 +10,7 @@ package evaluatorv1
 
 import (
 	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
+	_ "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/access/v1"
 	v11 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	v1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	v12 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
@@ -1496,7 +1497,7 @@ var File_toolsandbox_evaluator_v1_evaluator_proto protoreflect.FileDescriptor
 
 const file_toolsandbox_evaluator_v1_evaluator_proto_rawDesc = "" +
 	"\n" +
-	"(toolsandbox/evaluator/v1/evaluator.proto\x12\x18toolsandbox.evaluator.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1ctoolsandbox/bus/v1/bus.proto\x1a*toolsandbox/evaluation/v1/evaluation.proto\x1a toolsandbox/world/v1/world.proto\"|\n" +
+	"(toolsandbox/evaluator/v1/evaluator.proto\x12\x18toolsandbox.evaluator.v1\x1a\x1bbuf/validate/validate.proto\x1a\"toolsandbox/access/v1/access.proto\x1a\x1ctoolsandbox/bus/v1/bus.proto\x1a*toolsandbox/evaluation/v1/evaluation.proto\x1a toolsandbox/world/v1/world.proto\"|\n" +
 	"\x0fNamedEvaluation\x12\x1a\n" +
 	"\bscenario\x18\x01 \x01(\tR\bscenario\x12M\n" +
 	"\n" +
@@ -1633,13 +1634,13 @@ const file_toolsandbox_evaluator_v1_evaluator_proto_rawDesc = "" +
 	"\acolumns\x18\x03 \x03(\tR\acolumns\":\n" +
 	"\x0eExtractedValue\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value2\xe8\x03\n" +
-	"\x10EvaluatorService\x12s\n" +
-	"\x0ePutEvaluations\x12/.toolsandbox.evaluator.v1.PutEvaluationsRequest\x1a0.toolsandbox.evaluator.v1.PutEvaluationsResponse\x12i\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value2\x89\x04\n" +
+	"\x10EvaluatorService\x12{\n" +
+	"\x0ePutEvaluations\x12/.toolsandbox.evaluator.v1.PutEvaluationsRequest\x1a0.toolsandbox.evaluator.v1.PutEvaluationsResponse\"\x06\x82\xb5\x18\x02\x05\a\x12q\n" +
 	"\n" +
-	"WatchScore\x12+.toolsandbox.evaluator.v1.WatchScoreRequest\x1a,.toolsandbox.evaluator.v1.WatchScoreResponse0\x01\x12v\n" +
-	"\x0fScoreTrajectory\x120.toolsandbox.evaluator.v1.ScoreTrajectoryRequest\x1a1.toolsandbox.evaluator.v1.ScoreTrajectoryResponse\x12|\n" +
-	"\x11ExplainTrajectory\x122.toolsandbox.evaluator.v1.ExplainTrajectoryRequest\x1a3.toolsandbox.evaluator.v1.ExplainTrajectoryResponseB\x83\x02\n" +
+	"WatchScore\x12+.toolsandbox.evaluator.v1.WatchScoreRequest\x1a,.toolsandbox.evaluator.v1.WatchScoreResponse\"\x06\x82\xb5\x18\x02\x05\a0\x01\x12~\n" +
+	"\x0fScoreTrajectory\x120.toolsandbox.evaluator.v1.ScoreTrajectoryRequest\x1a1.toolsandbox.evaluator.v1.ScoreTrajectoryResponse\"\x06\x82\xb5\x18\x02\x05\a\x12\x84\x01\n" +
+	"\x11ExplainTrajectory\x122.toolsandbox.evaluator.v1.ExplainTrajectoryRequest\x1a3.toolsandbox.evaluator.v1.ExplainTrajectoryResponse\"\x06\x82\xb5\x18\x02\x05\aB\x83\x02\n" +
 	"\x1ccom.toolsandbox.evaluator.v1B\x0eEvaluatorProtoP\x01ZQgithub.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1;evaluatorv1\xa2\x02\x03TEX\xaa\x02\x18Toolsandbox.Evaluator.V1\xca\x02\x18Toolsandbox\\Evaluator\\V1\xe2\x02$Toolsandbox\\Evaluator\\V1\\GPBMetadata\xea\x02\x1aToolsandbox::Evaluator::V1b\x06proto3"
 
 var (

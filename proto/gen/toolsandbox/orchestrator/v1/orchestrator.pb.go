@@ -10,6 +10,7 @@ package orchestratorv1
 
 import (
 	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
+	_ "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/access/v1"
 	v1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	v13 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	v12 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
@@ -1537,7 +1538,7 @@ var File_toolsandbox_orchestrator_v1_orchestrator_proto protoreflect.FileDescrip
 
 const file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDesc = "" +
 	"\n" +
-	".toolsandbox/orchestrator/v1/orchestrator.proto\x12\x1btoolsandbox.orchestrator.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a$toolsandbox/agentgw/v1/agentgw.proto\x1a!toolsandbox/agentgw/v1/role.proto\x1a$toolsandbox/agentgw/v1/storage.proto\x1a\x1ctoolsandbox/bus/v1/bus.proto\x1a toolsandbox/setup/v1/setup.proto\x1a&toolsandbox/toolhost/v1/toolhost.proto\x1a toolsandbox/world/v1/world.proto\"\xc6\x04\n" +
+	".toolsandbox/orchestrator/v1/orchestrator.proto\x12\x1btoolsandbox.orchestrator.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\"toolsandbox/access/v1/access.proto\x1a$toolsandbox/agentgw/v1/agentgw.proto\x1a!toolsandbox/agentgw/v1/role.proto\x1a$toolsandbox/agentgw/v1/storage.proto\x1a\x1ctoolsandbox/bus/v1/bus.proto\x1a toolsandbox/setup/v1/setup.proto\x1a&toolsandbox/toolhost/v1/toolhost.proto\x1a toolsandbox/world/v1/world.proto\"\xc6\x04\n" +
 	"\tSweepSpec\x12U\n" +
 	"\tscenarios\x18\x01 \x03(\v2*.toolsandbox.orchestrator.v1.SweepScenarioB\v\xbaH\b\x92\x01\x05\b\x01\x10\x88'R\tscenarios\x12B\n" +
 	"\x06agents\x18\x02 \x03(\v2\x1e.toolsandbox.agentgw.v1.PlayerB\n" +
@@ -1647,17 +1648,17 @@ const file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDesc = "" +
 	"\acreated\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\acreated\"|\n" +
 	"\x12ListSweepsResponse\x12>\n" +
 	"\x06sweeps\x18\x01 \x03(\v2&.toolsandbox.orchestrator.v1.SweepInfoR\x06sweeps\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken2\xbd\x06\n" +
-	"\x13OrchestratorService\x12p\n" +
-	"\vCreateSweep\x12/.toolsandbox.orchestrator.v1.CreateSweepRequest\x1a0.toolsandbox.orchestrator.v1.CreateSweepResponse\x12o\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken2\xf5\x06\n" +
+	"\x13OrchestratorService\x12x\n" +
+	"\vCreateSweep\x12/.toolsandbox.orchestrator.v1.CreateSweepRequest\x1a0.toolsandbox.orchestrator.v1.CreateSweepResponse\"\x06\x82\xb5\x18\x02\x05\a\x12w\n" +
 	"\n" +
-	"WatchSweep\x12..toolsandbox.orchestrator.v1.WatchSweepRequest\x1a/.toolsandbox.orchestrator.v1.WatchSweepResponse0\x01\x12p\n" +
-	"\vCancelSweep\x12/.toolsandbox.orchestrator.v1.CancelSweepRequest\x1a0.toolsandbox.orchestrator.v1.CancelSweepResponse\x12v\n" +
-	"\rGetTrajectory\x121.toolsandbox.orchestrator.v1.GetTrajectoryRequest\x1a2.toolsandbox.orchestrator.v1.GetTrajectoryResponse\x12u\n" +
-	"\fGetRecording\x120.toolsandbox.orchestrator.v1.GetRecordingRequest\x1a1.toolsandbox.orchestrator.v1.GetRecordingResponse0\x01\x12s\n" +
-	"\fPutRecording\x120.toolsandbox.orchestrator.v1.PutRecordingRequest\x1a1.toolsandbox.orchestrator.v1.PutRecordingResponse\x12m\n" +
+	"WatchSweep\x12..toolsandbox.orchestrator.v1.WatchSweepRequest\x1a/.toolsandbox.orchestrator.v1.WatchSweepResponse\"\x06\x82\xb5\x18\x02\x05\a0\x01\x12x\n" +
+	"\vCancelSweep\x12/.toolsandbox.orchestrator.v1.CancelSweepRequest\x1a0.toolsandbox.orchestrator.v1.CancelSweepResponse\"\x06\x82\xb5\x18\x02\x05\a\x12~\n" +
+	"\rGetTrajectory\x121.toolsandbox.orchestrator.v1.GetTrajectoryRequest\x1a2.toolsandbox.orchestrator.v1.GetTrajectoryResponse\"\x06\x82\xb5\x18\x02\x05\a\x12}\n" +
+	"\fGetRecording\x120.toolsandbox.orchestrator.v1.GetRecordingRequest\x1a1.toolsandbox.orchestrator.v1.GetRecordingResponse\"\x06\x82\xb5\x18\x02\x05\a0\x01\x12{\n" +
+	"\fPutRecording\x120.toolsandbox.orchestrator.v1.PutRecordingRequest\x1a1.toolsandbox.orchestrator.v1.PutRecordingResponse\"\x06\x82\xb5\x18\x02\x05\a\x12u\n" +
 	"\n" +
-	"ListSweeps\x12..toolsandbox.orchestrator.v1.ListSweepsRequest\x1a/.toolsandbox.orchestrator.v1.ListSweepsResponseB\x9b\x02\n" +
+	"ListSweeps\x12..toolsandbox.orchestrator.v1.ListSweepsRequest\x1a/.toolsandbox.orchestrator.v1.ListSweepsResponse\"\x06\x82\xb5\x18\x02\x05\aB\x9b\x02\n" +
 	"\x1fcom.toolsandbox.orchestrator.v1B\x11OrchestratorProtoP\x01ZWgithub.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1;orchestratorv1\xa2\x02\x03TOX\xaa\x02\x1bToolsandbox.Orchestrator.V1\xca\x02\x1bToolsandbox\\Orchestrator\\V1\xe2\x02'Toolsandbox\\Orchestrator\\V1\\GPBMetadata\xea\x02\x1dToolsandbox::Orchestrator::V1b\x06proto3"
 
 var (

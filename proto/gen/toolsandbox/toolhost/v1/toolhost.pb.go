@@ -10,6 +10,7 @@ package toolhostv1
 
 import (
 	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
+	_ "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/access/v1"
 	_ "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/rpc/v1"
 	v1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	v11 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
@@ -1938,7 +1939,7 @@ var File_toolsandbox_toolhost_v1_toolhost_proto protoreflect.FileDescriptor
 
 const file_toolsandbox_toolhost_v1_toolhost_proto_rawDesc = "" +
 	"\n" +
-	"&toolsandbox/toolhost/v1/toolhost.proto\x12\x17toolsandbox.toolhost.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1ctoolsandbox/rpc/v1/rpc.proto\x1a toolsandbox/setup/v1/setup.proto\x1a toolsandbox/world/v1/world.proto\"\xf1\x02\n" +
+	"&toolsandbox/toolhost/v1/toolhost.proto\x12\x17toolsandbox.toolhost.v1\x1a\x1bbuf/validate/validate.proto\x1a\"toolsandbox/access/v1/access.proto\x1a\x1ctoolsandbox/rpc/v1/rpc.proto\x1a toolsandbox/setup/v1/setup.proto\x1a toolsandbox/world/v1/world.proto\"\xf1\x02\n" +
 	"\x14CreateSessionRequest\x12M\n" +
 	"\n" +
 	"session_id\x18\x01 \x01(\tB.\xbaH+r)\x18\xc8\x012$^[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*$R\tsessionId\x121\n" +
@@ -2079,23 +2080,23 @@ const file_toolsandbox_toolhost_v1_toolhost_proto_rawDesc = "" +
 	"\x18HOSTED_SERVICES_RECORDED\x10\x01\x12\x1b\n" +
 	"\x17HOSTED_SERVICES_OFFLINE\x10\x02\x12\x18\n" +
 	"\x14HOSTED_SERVICES_LIVE\x10\x03\x12\x1a\n" +
-	"\x16HOSTED_SERVICES_RECORD\x10\x042\x87\n" +
+	"\x16HOSTED_SERVICES_RECORD\x10\x042\xdd\n" +
 	"\n" +
-	"\x0fToolHostService\x12n\n" +
-	"\rCreateSession\x12-.toolsandbox.toolhost.v1.CreateSessionRequest\x1a..toolsandbox.toolhost.v1.CreateSessionResponse\x12\\\n" +
-	"\aExecute\x12'.toolsandbox.toolhost.v1.ExecuteRequest\x1a(.toolsandbox.toolhost.v1.ExecuteResponse\x12q\n" +
-	"\x0eRestoreSession\x12..toolsandbox.toolhost.v1.RestoreSessionRequest\x1a/.toolsandbox.toolhost.v1.RestoreSessionResponse\x12e\n" +
+	"\x0fToolHostService\x12u\n" +
+	"\rCreateSession\x12-.toolsandbox.toolhost.v1.CreateSessionRequest\x1a..toolsandbox.toolhost.v1.CreateSessionResponse\"\x05\x82\xb5\x18\x01\x01\x12d\n" +
+	"\aExecute\x12'.toolsandbox.toolhost.v1.ExecuteRequest\x1a(.toolsandbox.toolhost.v1.ExecuteResponse\"\x06\x82\xb5\x18\x02\x01\a\x12x\n" +
+	"\x0eRestoreSession\x12..toolsandbox.toolhost.v1.RestoreSessionRequest\x1a/.toolsandbox.toolhost.v1.RestoreSessionResponse\"\x05\x82\xb5\x18\x01\x01\x12l\n" +
 	"\n" +
-	"ReadTables\x12*.toolsandbox.toolhost.v1.ReadTablesRequest\x1a+.toolsandbox.toolhost.v1.ReadTablesResponse\x12m\n" +
-	"\fListVersions\x12,.toolsandbox.toolhost.v1.ListVersionsRequest\x1a-.toolsandbox.toolhost.v1.ListVersionsResponse0\x01\x12j\n" +
-	"\vListAnswers\x12+.toolsandbox.toolhost.v1.ListAnswersRequest\x1a,.toolsandbox.toolhost.v1.ListAnswersResponse0\x01\x12e\n" +
+	"ReadTables\x12*.toolsandbox.toolhost.v1.ReadTablesRequest\x1a+.toolsandbox.toolhost.v1.ReadTablesResponse\"\x05\x82\xb5\x18\x01\a\x12t\n" +
+	"\fListVersions\x12,.toolsandbox.toolhost.v1.ListVersionsRequest\x1a-.toolsandbox.toolhost.v1.ListVersionsResponse\"\x05\x82\xb5\x18\x01\a0\x01\x12q\n" +
+	"\vListAnswers\x12+.toolsandbox.toolhost.v1.ListAnswersRequest\x1a,.toolsandbox.toolhost.v1.ListAnswersResponse\"\x05\x82\xb5\x18\x01\a0\x01\x12l\n" +
 	"\n" +
-	"GetSession\x12*.toolsandbox.toolhost.v1.GetSessionRequest\x1a+.toolsandbox.toolhost.v1.GetSessionResponse\x12k\n" +
-	"\fListSessions\x12,.toolsandbox.toolhost.v1.ListSessionsRequest\x1a-.toolsandbox.toolhost.v1.ListSessionsResponse\x12h\n" +
-	"\vForkSession\x12+.toolsandbox.toolhost.v1.ForkSessionRequest\x1a,.toolsandbox.toolhost.v1.ForkSessionResponse\x12n\n" +
-	"\rDeleteSession\x12-.toolsandbox.toolhost.v1.DeleteSessionRequest\x1a..toolsandbox.toolhost.v1.DeleteSessionResponse\x12b\n" +
-	"\tListTools\x12).toolsandbox.toolhost.v1.ListToolsRequest\x1a*.toolsandbox.toolhost.v1.ListToolsResponse\x12_\n" +
-	"\bTryTools\x12(.toolsandbox.toolhost.v1.TryToolsRequest\x1a).toolsandbox.toolhost.v1.TryToolsResponseB\xfb\x01\n" +
+	"GetSession\x12*.toolsandbox.toolhost.v1.GetSessionRequest\x1a+.toolsandbox.toolhost.v1.GetSessionResponse\"\x05\x82\xb5\x18\x01\a\x12r\n" +
+	"\fListSessions\x12,.toolsandbox.toolhost.v1.ListSessionsRequest\x1a-.toolsandbox.toolhost.v1.ListSessionsResponse\"\x05\x82\xb5\x18\x01\a\x12o\n" +
+	"\vForkSession\x12+.toolsandbox.toolhost.v1.ForkSessionRequest\x1a,.toolsandbox.toolhost.v1.ForkSessionResponse\"\x05\x82\xb5\x18\x01\a\x12u\n" +
+	"\rDeleteSession\x12-.toolsandbox.toolhost.v1.DeleteSessionRequest\x1a..toolsandbox.toolhost.v1.DeleteSessionResponse\"\x05\x82\xb5\x18\x01\a\x12j\n" +
+	"\tListTools\x12).toolsandbox.toolhost.v1.ListToolsRequest\x1a*.toolsandbox.toolhost.v1.ListToolsResponse\"\x06\x82\xb5\x18\x02\x01\a\x12f\n" +
+	"\bTryTools\x12(.toolsandbox.toolhost.v1.TryToolsRequest\x1a).toolsandbox.toolhost.v1.TryToolsResponse\"\x05\x82\xb5\x18\x01\aB\xfb\x01\n" +
 	"\x1bcom.toolsandbox.toolhost.v1B\rToolhostProtoP\x01ZOgithub.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1;toolhostv1\xa2\x02\x03TTX\xaa\x02\x17Toolsandbox.Toolhost.V1\xca\x02\x17Toolsandbox\\Toolhost\\V1\xe2\x02#Toolsandbox\\Toolhost\\V1\\GPBMetadata\xea\x02\x19Toolsandbox::Toolhost::V1b\x06proto3"
 
 var (

@@ -12,6 +12,7 @@ package toolsv1
 
 import (
 	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
+	_ "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/access/v1"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
@@ -755,7 +756,7 @@ var File_toolsandbox_tools_v1_tools_proto protoreflect.FileDescriptor
 
 const file_toolsandbox_tools_v1_tools_proto_rawDesc = "" +
 	"\n" +
-	" toolsandbox/tools/v1/tools.proto\x12\x14toolsandbox.tools.v1\x1a\x1bbuf/validate/validate.proto\"\x12\n" +
+	" toolsandbox/tools/v1/tools.proto\x12\x14toolsandbox.tools.v1\x1a\x1bbuf/validate/validate.proto\x1a\"toolsandbox/access/v1/access.proto\"\x12\n" +
 	"\x10ListToolsRequest\"P\n" +
 	"\x11ListToolsResponse\x12;\n" +
 	"\x05tools\x18\x01 \x03(\v2\x1a.toolsandbox.tools.v1.ToolB\t\xbaH\x06\x92\x01\x03\x10\x80\x02R\x05tools\"\xa9\x03\n" +
@@ -804,10 +805,10 @@ const file_toolsandbox_tools_v1_tools_proto_rawDesc = "" +
 	"\x06Update\x129\n" +
 	"\x05where\x18\x01 \x01(\v2\x1b.toolsandbox.tools.v1.WhereB\x06\xbaH\x03\xc8\x01\x01R\x05where\x12\x1f\n" +
 	"\vvalues_json\x18\x02 \x01(\tR\n" +
-	"valuesJson2\xba\x01\n" +
-	"\vToolService\x12\\\n" +
-	"\tListTools\x12&.toolsandbox.tools.v1.ListToolsRequest\x1a'.toolsandbox.tools.v1.ListToolsResponse\x12M\n" +
-	"\x04Call\x12!.toolsandbox.tools.v1.CallRequest\x1a\".toolsandbox.tools.v1.CallResponseB\xe3\x01\n" +
+	"valuesJson2\xc8\x01\n" +
+	"\vToolService\x12c\n" +
+	"\tListTools\x12&.toolsandbox.tools.v1.ListToolsRequest\x1a'.toolsandbox.tools.v1.ListToolsResponse\"\x05\x82\xb5\x18\x01\x02\x12T\n" +
+	"\x04Call\x12!.toolsandbox.tools.v1.CallRequest\x1a\".toolsandbox.tools.v1.CallResponse\"\x05\x82\xb5\x18\x01\x02B\xe3\x01\n" +
 	"\x18com.toolsandbox.tools.v1B\n" +
 	"ToolsProtoP\x01ZIgithub.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/tools/v1;toolsv1\xa2\x02\x03TTX\xaa\x02\x14Toolsandbox.Tools.V1\xca\x02\x14Toolsandbox\\Tools\\V1\xe2\x02 Toolsandbox\\Tools\\V1\\GPBMetadata\xea\x02\x16Toolsandbox::Tools::V1b\x06proto3"
 

@@ -28,6 +28,9 @@ func StudioSpec() provider.Spec {
 	}
 }
 
+// vertexVariable names a server in place of Vertex AI.
+const vertexVariable = "VERTEX_BASE_URL"
+
 // VertexSpec returns the provider Gemini on Vertex AI. It caches the credentials.
 func VertexSpec() provider.Spec {
 	credentials := &tokenSource{}
@@ -40,7 +43,7 @@ func VertexSpec() provider.Spec {
 			{Name: "Gemini_1_5", Model: "gemini-1.5-pro-001"},
 			{Name: "Gemini_1_5_Flash", Model: "gemini-1.5-flash-001"},
 		},
-		Locate: credentials.locate, Reasoning: reasoning, TakesStop: true, TakesSeed: true,
+		Locate: credentials.locate, AddressVariable: vertexVariable, Reasoning: reasoning, TakesStop: true, TakesSeed: true,
 		Codec: Codec{Vertex: true}, Compat: Codec{Vertex: true, Compat: true}, ReplaysNative: true,
 	}
 }
@@ -48,7 +51,7 @@ func VertexSpec() provider.Spec {
 // locate returns the endpoint of a project in a region. Another address than Google's needs no key:
 // a proxy there has its own credentials.
 func (t *tokenSource) locate(ctx context.Context, getenv func(string) string, base string) (provider.Endpoint, error) {
-	if base = cmp.Or(base, getenv("VERTEX_BASE_URL")); base != "" {
+	if base = cmp.Or(base, getenv(vertexVariable)); base != "" {
 		return provider.Endpoint{BaseURL: strings.TrimRight(base, "/"), Expires: true}, nil
 	}
 	project := cmp.Or(getenv("GOOGLE_CLOUD_PROJECT"), getenv("CLOUD_ML_PROJECT_ID"))

@@ -1,0 +1,83 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/toolsandbox/toolsandbox/internal/secretkey"
+)
+
+// TokenVariable is the environment variable with a client's bearer token. That of --token-file
+// names a file with it.
+const TokenVariable = "TOOLSANDBOX_TOKEN"
+
+const (
+	tokenHeader = "authorization"
+	tokenScheme = "Bearer "
+)
+
+// bearer adds a client's token to each call. It reads a file anew each time, because tokens of
+// clusters are replaced while a client runs.
+type bearer struct{ cfg Config }
+
+// GetRequestMetadata implements credentials.PerRPCCredentials.
+func (b bearer) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
+	token, err := b.cfg.token()
+	if err != nil {
+		return nil, status.Error(codes.Unauthenticated, err.Error())
+	}
+	return map[string]string{tokenHeader: tokenScheme + token}, nil
+}
+
+// RequireTransportSecurity implements credentials.PerRPCCredentials. Validate requires TLS, except
+// on this machine.
+func (bearer) RequireTransportSecurity() bool { return false }
+
+// token returns the token of a client, empty without one.
+func (c Config) token() (string, error) {
+	token, err := secretkey.Lookup(func(name string) string {
+		switch {
+		case name != TokenVariable:
+			return c.TokenFile
+		case c.TokenFile != "":
+			return ""
+		}
+		return os.Getenv(name)
+	}, TokenVariable)
+	if err != nil {
+		return "", fmt.Errorf("--token-file: %w", err)
+	}
+	return token, nil
+}
+
+// checkToken checks that a client does not send its token over a network in plain text.
+func (c Config) checkToken() error {
+	if !c.Remote {
+		return nil
+	}
+	token, err := c.token()
+	if err != nil || token == "" || c.usesTLS() {
+		return err
+	}
+	for _, service := range Services() {
+		for _, address := range c.addresses(service) {
+			if service.isPublic() && !isLoopback(address) {
+				return errors.New("a token would travel in plain text to " + address + ": give --tls-ca")
+			}
+		}
+	}
+	return nil
+}
+
+// isLoopback reports whether an address is certainly on this machine.
+func isLoopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	ip := net.ParseIP(host)
+	return err == nil && (host == "localhost" || ip != nil && ip.IsLoopback())
+}

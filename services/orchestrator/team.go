@@ -1,0 +1,182 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/toolsandbox/toolsandbox/internal/access"
+	"github.com/toolsandbox/toolsandbox/internal/bus"
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
+	"github.com/toolsandbox/toolsandbox/services/orchestrator/internal/plan"
+)
+
+// errNotGranted: the caller's team may not use something.
+var errNotGranted = errors.New("not granted to the team")
+
+// errBudget: a budget of the caller's team is used up.
+var errBudget = errors.New("over the budget of the team")
+
+// microsPerDollar converts dollars to the unit of spend limits.
+const microsPerDollar = 1e6
+
+// checkSweep returns bus.ErrNotFound for a sweep that the caller may not see.
+func checkSweep(ctx context.Context, sweep *busv1.Sweep) error {
+	if access.FromContext(ctx).Owns(sweep.GetTeam()) {
+		return nil
+	}
+	return fmt.Errorf("sweep %s: %w", sweep.GetId(), bus.ErrNotFound)
+}
+
+// checkRollout returns bus.ErrNotFound for a rollout of a sweep that the caller may not see.
+func (s *server) checkRollout(ctx context.Context, rolloutID string) error {
+	if access.FromContext(ctx).IsAdmin() {
+		return nil
+	}
+	id, _, _ := strings.Cut(rolloutID, ".")
+	sweep, err := s.bus.Sweep(ctx, id)
+	if err != nil {
+		return err
+	}
+	return checkSweep(ctx, sweep)
+}
+
+// claim returns the team of a sweep. A sweep without a plan is reserved for the caller's team, so
+// that no other team can prepare its recordings. The error is bus.ErrExists if another team owns
+// it.
+func (s *server) claim(ctx context.Context, id string) (team string, err error) {
+	caller := access.FromContext(ctx)
+	sweep, err := s.bus.Sweep(ctx, id)
+	switch {
+	case err == nil:
+		team = sweep.GetTeam()
+	case !errors.Is(err, bus.ErrNotFound):
+		return "", err
+	case caller == nil:
+		return "", nil
+	default:
+		err = s.bus.UpdateControl(ctx, id, func(control *busv1.SweepControl) bool {
+			if team = control.GetTeam(); team != "" {
+				return false
+			}
+			team, control.Team = caller.Team, caller.Team
+			return true
+		})
+	}
+	if err == nil && !caller.Owns(team) {
+		err = fmt.Errorf("sweep %s is another team's: %w: choose another id", id, bus.ErrExists)
+	}
+	return team, err
+}
+
+// checkGrant checks that the caller's team may use the players and tool servers of a sweep.
+func checkGrant(ctx context.Context, spec *orchestratorv1.SweepSpec) error {
+	for _, players := range [][]*agentgwv1.Player{spec.GetAgents(), spec.GetUsers()} {
+		for _, player := range players {
+			if err := checkPlayerGrant(ctx, player); err != nil {
+				return err
+			}
+		}
+	}
+	caller := access.FromContext(ctx)
+	if caller.IsAdmin() {
+		return nil
+	}
+	for _, scenario := range spec.GetScenarios() {
+		for _, server := range scenario.GetSetup().GetToolServers() {
+			if !access.Has(caller.Grant.ToolServers, server.GetName()) {
+				return fmt.Errorf("scenario %s: tool server %q: %w %s", scenario.GetSetup().GetName(), server.GetName(), errNotGranted, caller.Team)
+			}
+		}
+	}
+	if most := caller.Grant.Parallel; most > 0 && spec.GetParallel() > most {
+		return fmt.Errorf("%d concurrent rollouts: %w %s, which has %d", spec.GetParallel(), errNotGranted, caller.Team, most)
+	}
+	return nil
+}
+
+// checkPlayerGrant checks that the caller's team may use a player. Without a token any process may
+// answer under the name of an attached agent, so a team's needs one.
+func checkPlayerGrant(ctx context.Context, player *agentgwv1.Player) error {
+	caller := access.FromContext(ctx)
+	if caller.IsAdmin() {
+		return nil
+	}
+	var provider string
+	switch plugin := player.GetPlugin(); {
+	case player.GetModel() != nil:
+		provider = player.GetModel().GetProvider()
+	case plugin == nil:
+		return nil
+	case plugin.GetAddress() != "":
+		provider = "plugin"
+	case plugin.GetSecretDigest() == "":
+		return fmt.Errorf("player %s: an attached agent without a token is %w: give --attach-token-file", player.GetName(), errNotGranted)
+	default:
+		provider = "attached"
+	}
+	if access.Has(caller.Grant.Providers, provider) {
+		return nil
+	}
+	return fmt.Errorf("player %s: provider %q: %w %s", player.GetName(), provider, errNotGranted, caller.Team)
+}
+
+// parallel returns the concurrent rollouts of a sweep per orchestrator, 0 for its default.
+func parallel(ctx context.Context, spec *orchestratorv1.SweepSpec) int32 {
+	if caller := access.FromContext(ctx); spec.GetParallel() == 0 && !caller.IsAdmin() {
+		return caller.Grant.Parallel
+	}
+	return spec.GetParallel()
+}
+
+// checkBudget checks that a sweep, with its limits, fits into the budgets of the caller's team
+// beside the team's other sweeps. The caller holds s.budgets until the limits are stored.
+func (s *server) checkBudget(ctx context.Context, sweep *busv1.Sweep, limit *agentgwv1.SpendLimit) error {
+	caller := access.FromContext(ctx)
+	if caller.IsAdmin() {
+		return nil
+	}
+	grant := caller.Grant
+	if grant.Spend == 0 && grant.Tokens == 0 && grant.Rollouts == 0 {
+		return nil
+	}
+	rollouts, micros, tokens := int64(plan.Size(sweep)), limit.GetCostMicros(), limit.GetTokens()
+	switch {
+	case grant.Spend > 0 && micros == 0:
+		return fmt.Errorf("%w: its sweeps need a limit: give --spend-usd", errBudget)
+	case grant.Tokens > 0 && tokens == 0:
+		return fmt.Errorf("%w: its sweeps need a limit: give --spend-tokens", errBudget)
+	}
+	ids, err := s.bus.SweepIDs(ctx)
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		other, err := s.bus.Sweep(ctx, id)
+		if errors.Is(err, bus.ErrNotFound) || err == nil && (id == sweep.GetId() || other.GetTeam() != caller.Team) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		control, err := s.bus.Control(ctx, id)
+		if err != nil {
+			return err
+		}
+		rollouts += int64(plan.Size(other))
+		micros += control.GetSpendLimit().GetCostMicros()
+		tokens += control.GetSpendLimit().GetTokens()
+	}
+	switch {
+	case grant.Rollouts > 0 && rollouts > grant.Rollouts:
+		return fmt.Errorf("%w %s: %d rollouts with this sweep, %d granted", errBudget, caller.Team, rollouts, grant.Rollouts)
+	case grant.Spend > 0 && float64(micros) > grant.Spend*microsPerDollar:
+		return fmt.Errorf("%w %s: spend limits of $%.2f with this sweep, $%.2f granted", errBudget, caller.Team, float64(micros)/microsPerDollar, grant.Spend)
+	case grant.Tokens > 0 && tokens > grant.Tokens:
+		return fmt.Errorf("%w %s: limits of %d tokens with this sweep, %d granted", errBudget, caller.Team, tokens, grant.Tokens)
+	}
+	return nil
+}
