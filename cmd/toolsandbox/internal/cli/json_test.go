@@ -23,6 +23,7 @@ func commandsWithoutJSON() map[string]string {
 	)
 	return map[string]string{
 		"toolsandbox": group, "toolsandbox pack": group, "toolsandbox scenario": group, "toolsandbox session": group, "toolsandbox sweep": group, "toolsandbox serve": group,
+		"toolsandbox bus": group, "toolsandbox bus init": service, "toolsandbox bus permissions": "prints configuration of NATS",
 		"toolsandbox serve agentgw": service, "toolsandbox serve evaluator": service, "toolsandbox serve orchestrator": service,
 		"toolsandbox serve toolhost":     service,
 		"toolsandbox serve nats":         "prints one line for people when it is ready",
