@@ -106,6 +106,8 @@ type (
 	Relay struct{ *store }
 	// Loads are what processes do for a sweep at the moment. They are not stored.
 	Loads struct{ *store }
+	// Members are the live processes of a service. Only internal/rpc uses them.
+	Members struct{ *store }
 )
 
 // These are the stores that each service may use.
@@ -124,8 +126,9 @@ type (
 		Recordings
 		Loads
 	}
-	// ToolHost has the stores of a session's data.
+	// ToolHost has the stores of a session's data. It only reads logs.
 	ToolHost struct {
+		Logs
 		Setups
 		Snapshots
 	}
@@ -163,11 +166,12 @@ type Bus struct {
 	Recordings
 	Relay
 	Loads
+	Members
 }
 
 func newBus(s *store, evaluations *lru.Cache[string, *evaluationv1.Evaluation]) *Bus {
 	return &Bus{
-		Sweeps{s}, Controls{ControlUpdates{s}}, Jobs{s}, Logs{s}, Snapshots{s}, Results{s}, ScoreRequests{s}, Setups{s}, ToolSets{s}, Evaluations{s, evaluations}, Recordings{s}, Relay{s}, Loads{s},
+		Sweeps{s}, Controls{ControlUpdates{s}}, Jobs{s}, Logs{s}, Snapshots{s}, Results{s}, ScoreRequests{s}, Setups{s}, ToolSets{s}, Evaluations{s, evaluations}, Recordings{s}, Relay{s}, Loads{s}, Members{s},
 	}
 }
 
@@ -177,7 +181,7 @@ func (b *Bus) Orchestrator() Orchestrator {
 }
 
 // ToolHost returns the stores of the tool host.
-func (b *Bus) ToolHost() ToolHost { return ToolHost{b.Setups, b.Snapshots} }
+func (b *Bus) ToolHost() ToolHost { return ToolHost{b.Logs, b.Setups, b.Snapshots} }
 
 // AgentGateway returns the stores of the agent gateway.
 func (b *Bus) AgentGateway() AgentGateway {

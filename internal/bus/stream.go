@@ -82,10 +82,13 @@ func streamConfigs(cfg Config) []jetstream.StreamConfig {
 	jobs := withRetention(jobStream, "jobs.>")
 	jobs.Retention = jetstream.WorkQueuePolicy
 	jobs.MaxAge = 0
+	members := withRetention(memberStream, "member.*")
+	members.MaxAge = 0
 	// No stream has MaxMsgsPerSubject: nats-server 2.15.2 never returns if the message to remove is
 	// unreadable.
 	streams := []jetstream.StreamConfig{
 		jobs,
+		members,
 		withRetention(resultStream, "result.>"),
 		withRetention(sweepStream, "sweep.>"),
 		withRetention(setupStream, "setup.*", "tools.*"),

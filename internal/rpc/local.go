@@ -35,7 +35,7 @@ func local(ctx context.Context, cfg Config, dir string, options Options) (*Node,
 	}
 	n.nats = conn
 	n.onClose(func() error { conn.Close(); return nil })
-	return n.open(ctx, newMemory(cfg, options.Telemetry, options.Logger))
+	return n.open(ctx, newMemory(cfg, options.Telemetry))
 }
 
 // RunNATS waits until ctx is done. It fails when the embedded NATS server ends by itself.

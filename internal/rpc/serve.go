@@ -56,12 +56,20 @@ func (n *Node) Serve(ctx context.Context, s Service, register func(grpc.ServiceR
 	defer stop()
 	serveErr := make(chan error, 1)
 	go func() { serveErr <- srv.Serve() }()
+	leave, err := n.joinHosts(work, s, srv)
+	if err != nil {
+		srv.Stop()
+		srv.GracefulStop()
+		return errors.Join(err, <-serveErr)
+	}
 	n.Logger(s).Info("serving", "address", srv.Address())
 	select {
 	case err := <-serveErr:
+		leave(work)
 		return fmt.Errorf("%s: serve: %w", s, err)
 	case <-ctx.Done():
 	}
+	leave(work)
 	healthy.Shutdown()
 	defer context.AfterFunc(work, srv.Stop)()
 	srv.GracefulStop()

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/url"
+	"os"
 	"strings"
 	"sync"
 	"syscall"
@@ -30,6 +31,10 @@ import (
 // natsReconnectWait is the pause between two attempts to reach a NATS server. It is a small part of
 // the lease of bus.Replicas: after an outage all hear each other before any of them acts.
 const natsReconnectWait = 500 * time.Millisecond
+
+// idleTimeout is how long a connection without calls stays open. Nobody dials a tool host that has
+// left for ever.
+const idleTimeout = 5 * time.Minute
 
 // setResolutionInterval allows more frequent name resolution than gRPC's default. It is a
 // process-wide setting that must precede the first call.
@@ -91,39 +96,47 @@ func (t *tcp) listen(s Service) (net.Listener, error) {
 	return listener, nil
 }
 
-func (t *tcp) dial(s Service) ([]conn, error) {
+func (t *tcp) dial(s Service, address string) (conn, error) {
 	creds, err := t.cfg.clientCredentials()
 	if err != nil {
 		return nil, err
 	}
-	var conns []conn
-	for _, address := range t.cfg.addresses(s) {
-		w := &waitReporter{service: s, address: address, client: t.cfg.Remote, logger: t.logger}
-		if w.client {
-			if w.maxWait = t.cfg.Wait; w.maxWait == 0 {
-				w.maxWait, w.connectWait = defaultWait, connectWait
-			}
-		}
-		options := append(clientOptions(t.cfg, t.telemetry, w), grpc.WithTransportCredentials(creds))
-		target := address
-		if !strings.Contains(address, "://") {
-			target = "dns:///" + address
-		}
-		conn, err := grpc.NewClient(target, options...)
-		if err != nil {
-			return nil, fmt.Errorf("--%s-addr: %s: %w", s, address, err)
-		}
-		conns = append(conns, conn)
+	target := address
+	if !strings.Contains(address, "://") {
+		target = "dns:///" + address
 	}
-	return conns, nil
+	conn, err := grpc.NewClient(target, append(clientOptions(t.cfg, t.telemetry), grpc.WithTransportCredentials(creds))...)
+	if err != nil {
+		return nil, fmt.Errorf("--%s-addr: %s: %w", s, address, err)
+	}
+	return conn, nil
 }
 
-func clientOptions(cfg Config, t *telemetry.Telemetry, w *waitReporter) []grpc.DialOption {
+func (t *tcp) address(s Service) string { return t.cfg.addresses(s)[0] }
+
+// announce implements transport. A server that listens on all addresses of its machine announces
+// the machine's name.
+func (t *tcp) announce(srv server) (string, error) {
+	if t.cfg.Announce != "" {
+		return t.cfg.Announce, nil
+	}
+	host, port, err := net.SplitHostPort(srv.Address())
+	if err != nil {
+		return "", fmt.Errorf("address %s: %w", srv.Address(), err)
+	}
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		if host, err = os.Hostname(); err != nil {
+			return "", fmt.Errorf("name of this machine: %w: give --toolhost-announce", err)
+		}
+	}
+	return net.JoinHostPort(host, port), nil
+}
+
+func clientOptions(cfg Config, t *telemetry.Telemetry) []grpc.DialOption {
 	options := []grpc.DialOption{
-		grpc.WithUnaryInterceptor(w.unary),
-		grpc.WithStreamInterceptor(w.stream),
 		grpc.WithDefaultServiceConfig(serviceConfig),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(cfg.MaxMessageBytes), grpc.MaxCallSendMsgSize(cfg.MaxMessageBytes)),
+		grpc.WithIdleTimeout(idleTimeout),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: keepaliveTime, Timeout: keepaliveTimeout}),
 		grpc.WithConnectParams(grpc.ConnectParams{
 			Backoff:           backoff.Config{BaseDelay: dialBaseDelay, Multiplier: 2, Jitter: 0.2, MaxDelay: dialMaxDelay},

@@ -19,7 +19,7 @@ import (
 // network requests.
 func (h *Host) Fork(ctx context.Context, id string, index int32, newID string, replay bool) (*toolhostv1.Session, error) {
 	defer h.lock(id, newID)()
-	l, err := h.load(id)
+	l, err := h.current(ctx, id)
 	if err != nil {
 		return nil, err
 	}
