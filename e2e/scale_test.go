@@ -115,8 +115,12 @@ func TestLongScaledToolHosts(t *testing.T) {
 		t.Errorf("sessions that moved during a rollout: got %d, want many", moved)
 	}
 	tools := []string{"--remote", "--toolhost-addr", services.Address(cluster.ThirdToolHost)}
-	if listed := toolsandbox(t, append([]string{"session", "list"}, tools...)...); strings.Count(listed, "turn_off_wifi") == 0 {
+	if listed := toolsandbox(t, append([]string{"session", "list"}, tools...)...); !strings.Contains(listed, "turn_off_wifi") {
 		t.Errorf("sessions: got %q, want those of the sweep", listed)
+	}
+	tools = append(tools, "--orchestrator-addr", services.Address(cluster.Orchestrator))
+	for _, rollout := range record.Rollouts[:8] { // also those of the tool host that was killed
+		toolsandbox(t, append([]string{"session", "show", rollout.ID}, tools...)...)
 	}
 }
 

@@ -1,6 +1,7 @@
 package toolhost
 
 import (
+	"bytes"
 	"path/filepath"
 	"testing"
 
@@ -16,9 +17,9 @@ import (
 )
 
 // appendLog stores the log of a rollout with executions.
-func appendLog(t *testing.T, b *bus.Bus, id string, executions []*toolhostv1.Execution) {
+func appendLog(t *testing.T, b *bus.Bus, rollout *busv1.Rollout, executions []*toolhostv1.Execution) {
 	t.Helper()
-	start := &busv1.Start{Rollout: &busv1.Rollout{Id: id}, Messages: smallSetup("small").GetMessages()}
+	start := &busv1.Start{Rollout: rollout, Messages: smallSetup("small").GetMessages()}
 	entry := &busv1.LogEntry{Start: start}
 	for _, execution := range executions {
 		outcome := execution.GetOutcome()
@@ -26,7 +27,7 @@ func appendLog(t *testing.T, b *bus.Bus, id string, executions []*toolhostv1.Exe
 			Messages: outcome.GetAnswers(), Versions: outcome.GetVersions(), SessionDigest: outcome.GetSessionDigest(),
 		})
 	}
-	if _, err := b.Append(t.Context(), id, entry, bus.Position{}); err != nil {
+	if _, err := b.Append(t.Context(), rollout.GetId(), entry, bus.Position{}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -101,7 +102,7 @@ func TestMovedSession(t *testing.T) {
 						t.Errorf("call %d at the new owner: %v (-want +got):\n%s", n, err, diff)
 					}
 				}
-				appendLog(t, b, id, log)
+				appendLog(t, b, &busv1.Rollout{Id: id}, log)
 				_, err = execute(old, id, 3)
 				wantCode(t, "the last call again, at the owner with the older copy", err, codes.FailedPrecondition)
 				if err := answer(id); err != nil {
@@ -122,8 +123,52 @@ func TestAheadOfLog(t *testing.T) {
 	b := natstest.Start(t)
 	client := serve(t, filepath.Join(t.TempDir(), storeFile), b, ownsAll).client
 	log := history(t, client, "s")
-	appendLog(t, b, "s", log[:2])
+	appendLog(t, b, &busv1.Rollout{Id: "s"}, log[:2])
 	if got := names(t, client, "s", 9); len(got) != 3 {
 		t.Errorf("contacts: got %q, want three", got)
+	}
+}
+
+// TestRebuiltByRead reads the session of a rollout at a tool host that never had it. It is rebuilt
+// from the log, unless it was deleted there or replays what its log does not have.
+func TestRebuiltByRead(t *testing.T) {
+	b := natstest.Start(t)
+	old := serve(t, filepath.Join(t.TempDir(), storeFile), b, ownsAll).client
+	next := serve(t, filepath.Join(t.TempDir(), storeFile), b, ownsAll).client
+	log := history(t, old, "s")
+	digest, err := b.PutSetup(t.Context(), smallSetup("small"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	appendLog(t, b, &busv1.Rollout{Id: "s", SetupDigest: digest}, log)
+	appendLog(t, b, &busv1.Rollout{Id: "replay", SetupDigest: digest, Replay: true}, log)
+	get := func(id string) ([]byte, error) {
+		response, err := next.GetSession(t.Context(), &toolhostv1.GetSessionRequest{SessionId: id})
+		return response.GetSession().GetDigest(), err
+	}
+	if got, err := get("s"); err != nil || !bytes.Equal(got, log[3].GetOutcome().GetSessionDigest()) {
+		t.Errorf("digest at the new owner: got %x, %v, want that of the log", got, err)
+	}
+	if diff := cmp.Diff(versions(t, old, "s"), versions(t, next, "s")); diff != "" {
+		t.Errorf("versions (-want +got):\n%s", diff)
+	}
+	for range 2 {
+		if _, err := next.DeleteSession(t.Context(), &toolhostv1.DeleteSessionRequest{SessionId: "s"}); err != nil {
+			t.Errorf("DeleteSession: %v", err)
+		}
+		_, err = get("s")
+		wantCode(t, "a deleted session", err, codes.NotFound)
+	}
+	_, err = get("replay")
+	wantCode(t, "a session that replays", err, codes.NotFound)
+	_, err = get("none")
+	wantCode(t, "a session without a log", err, codes.NotFound)
+	restore(t, next, "s", log[:2]) // a later round
+	if got, err := get("s"); err != nil || !bytes.Equal(got, log[3].GetOutcome().GetSessionDigest()) {
+		t.Errorf("digest after a restoration: got %x, %v, want that of the log", got, err)
+	}
+	list, err := next.ListSessions(t.Context(), &toolhostv1.ListSessionsRequest{})
+	if err != nil || len(list.GetSessions()) != 1 {
+		t.Errorf("sessions: got %v, %v, want one", list.GetSessions(), err)
 	}
 }

@@ -25,7 +25,6 @@ import (
 // workload is the common part of a Deployment, a StatefulSet and a Job.
 type workload struct {
 	name     string
-	replicas *int32                // nil for 1
 	service  string                // of a StatefulSet
 	selector *metav1.LabelSelector // nil for a Job
 	template corev1.PodTemplateSpec
@@ -48,12 +47,12 @@ func newDeployment(objects []runtime.Object) *deployment {
 	for _, object := range objects {
 		switch o := object.(type) {
 		case *appsv1.Deployment:
-			d.workloads = append(d.workloads, workload{o.Name, o.Spec.Replicas, "", o.Spec.Selector, o.Spec.Template, nil})
+			d.workloads = append(d.workloads, workload{o.Name, "", o.Spec.Selector, o.Spec.Template, nil})
 		case *appsv1.StatefulSet:
 			d.workloads = append(d.workloads,
-				workload{o.Name, o.Spec.Replicas, o.Spec.ServiceName, o.Spec.Selector, o.Spec.Template, o.Spec.VolumeClaimTemplates})
+				workload{o.Name, o.Spec.ServiceName, o.Spec.Selector, o.Spec.Template, o.Spec.VolumeClaimTemplates})
 		case *batchv1.Job:
-			d.workloads = append(d.workloads, workload{o.Name, nil, "", nil, o.Spec.Template, nil})
+			d.workloads = append(d.workloads, workload{o.Name, "", nil, o.Spec.Template, nil})
 		case *corev1.Service:
 			d.services[o.Name] = o
 		case *networkingv1.NetworkPolicy:
@@ -149,9 +148,9 @@ func (d *deployment) checkSettings(who, text string) {
 }
 
 // checkAddresses checks that each address has the port of a Service of this deployment, unless it
-// names another namespace. Addresses of pods must list all replicas in order.
+// names another namespace.
 func (d *deployment) checkAddresses(who string, addresses []any) {
-	for i, address := range addresses {
+	for _, address := range addresses {
 		text := fmt.Sprint(address)
 		_, rest, ok := strings.Cut(text, "://")
 		if !ok {
@@ -171,20 +170,8 @@ func (d *deployment) checkAddresses(who string, addresses []any) {
 			d.report("%s: %s: no Service %q with port %s", who, text, name, port)
 			continue
 		}
-		if host == name {
-			continue
-		}
-		at := slices.IndexFunc(d.workloads, func(w workload) bool { return w.service == name })
-		if at < 0 {
-			d.report("%s: %s: no StatefulSet has the Service %q", who, text, name)
-			continue
-		}
-		replicas := 1
-		if n := d.workloads[at].replicas; n != nil {
-			replicas = int(*n)
-		}
-		if want := fmt.Sprintf("%s-%d.%s", d.workloads[at].name, i, name); host != want || len(addresses) != replicas {
-			d.report("%s: %s is address %d of %d, expected %s of %d replicas", who, host, i+1, len(addresses), want, replicas)
+		if host != name {
+			d.report("%s: %s names a pod, expected the Service %q", who, text, name)
 		}
 	}
 }
@@ -238,6 +225,13 @@ func (d *deployment) checkContainer(who string, w workload, container corev1.Con
 	for _, variable := range container.Env {
 		if strings.HasSuffix(variable.Name, "_ADDR") || variable.Name == "TOOLSANDBOX_NATS_URL" {
 			d.checkAddresses(who+": "+variable.Name, []any{variable.Value})
+		}
+		if strings.HasSuffix(variable.Name, "_ANNOUNCE") { // kubelet fills in the name of the pod
+			service, isPod := strings.CutPrefix(variable.Value, "$(POD_NAME).")
+			if !isPod || !strings.HasPrefix(service, w.service+":") {
+				d.report("%s: %s: %s, expected $(POD_NAME).%s and its port", who, variable.Name, variable.Value, w.service)
+			}
+			d.checkAddresses(who+": "+variable.Name, []any{service})
 		}
 	}
 	for i, probe := range []*corev1.Probe{container.StartupProbe, container.LivenessProbe, container.ReadinessProbe} {

@@ -86,7 +86,7 @@ func (h *Host) List(prefix, after string, limit int) (sessions []*toolhostv1.Ses
 	for range maxScan / max(limit, 1) {
 		more, err = h.store.List(prefix, after, limit, func(id string, meta []byte, _ int32) error {
 			after = id
-			if strings.HasPrefix(id, setupPrefix) || len(sessions) == limit {
+			if strings.HasPrefix(id, ownPrefix) || len(sessions) == limit {
 				return nil
 			}
 			record := &toolhostv1.SessionRecord{}
@@ -101,9 +101,9 @@ func (h *Host) List(prefix, after string, limit int) (sessions []*toolhostv1.Ses
 		if err != nil {
 			return nil, false, fmt.Errorf("list sessions: %w", err)
 		}
-		if !more || len(sessions) == limit || strings.HasPrefix(after, setupPrefix) {
+		if !more || len(sessions) == limit || strings.HasPrefix(after, ownPrefix) {
 			break
 		}
 	}
-	return sessions, more && !strings.HasPrefix(after, setupPrefix), nil
+	return sessions, more && !strings.HasPrefix(after, ownPrefix), nil
 }

@@ -45,20 +45,30 @@ func (h *Host) Restore(ctx context.Context, id string, creation Creation, execut
 }
 
 // current returns the state of a session that is not behind its rollout's log, for a call that does
-// not name the state that it expects. The copy of this host may be old: another host owned the
-// session meanwhile. A session without a log, such as a fork, has one copy. A log that cannot be
-// read says nothing.
+// not name the state that it expects. The copy of this host may be old or missing, because another
+// host owned the session meanwhile. A session without a log, such as a fork, has one copy. A log
+// that cannot be read says nothing.
 func (h *Host) current(ctx context.Context, id string) (*openSession, error) {
 	l, err := h.load(id)
-	if err != nil || l.parent != "" {
+	missing := errors.Is(err, ErrNotFound)
+	if err != nil && (!missing || h.isDeleted(id)) || err == nil && l.parent != "" {
 		return l, err
 	}
-	log, err := h.bus.ReadLog(ctx, id)
-	if errors.Is(err, bus.ErrDamaged) {
-		return l, nil
+	log, logErr := h.bus.ReadLog(ctx, id)
+	if errors.Is(logErr, bus.ErrDamaged) || logErr == nil && len(log.Entries) == 0 {
+		return l, err
 	}
-	if err != nil {
-		return nil, fmt.Errorf("session %s: %w", id, err)
+	if logErr != nil {
+		return nil, fmt.Errorf("session %s: %w", id, logErr)
+	}
+	if missing {
+		rollout := log.Entries[0].GetStart().GetRollout()
+		if rollout.GetReplay() { // the answers that it replays are not in its log
+			return nil, err
+		}
+		if l, err = h.begin(ctx, id, Creation{Origin: SetupRef{Digest: rollout.GetSetupDigest()}, Services: rollout.GetHostedServices()}); err != nil {
+			return nil, err
+		}
 	}
 	executions := bus.Executions(log.Entries)
 	if common, _, err := h.commonExecutions(id, executions); err != nil || common == len(executions) {
@@ -66,6 +76,18 @@ func (h *Host) current(ctx context.Context, id string) (*openSession, error) {
 	}
 	l, _, _, err = h.follow(ctx, id, l, executions)
 	return l, err
+}
+
+// begin creates a session that is missing.
+func (h *Host) begin(ctx context.Context, id string, creation Creation) (*openSession, error) {
+	start, err := h.setupFor(ctx, creation.Origin)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := h.createLocked(ctx, id, start, creation); err != nil {
+		return nil, err
+	}
+	return h.load(id)
 }
 
 // follow brings a session to its state after executions: it drops others and repeats missing ones.
