@@ -43,14 +43,15 @@ const (
 // ToolHostService owns sessions. One of the live tool hosts owns each session: the one with the
 // highest hash of address and id. A change of the tool hosts moves only the sessions of those that
 // came or went. Every call that names a session returns NOT_FOUND if it does not exist, and
-// UNAVAILABLE with the detail toolsandbox.rpc.v1.Moved from a tool host that is not its owner. After
-// ABORTED or UNAVAILABLE the result is unknown: retry the call, at the owner that ListHosts names.
+// UNAVAILABLE with the detail toolsandbox.rpc.v1.Moved from a tool host that is not its owner.
+// After ABORTED or UNAVAILABLE the result is unknown: retry the call, at the owner that the
+// addresses of ListHosts give.
 //
 // The owner of a session may have an older copy, or none, since another one owned it. Before it
 // answers a call that does not name the expected digest, it brings the copy to the state of the
-// rollout's log; such a call also has the errors of RestoreSession. It does not make a deleted session
-// again, nor one that replays. A session without a rollout, such as a fork, has no log and does not
-// move: NOT_FOUND from its new owner.
+// rollout's log; such a call also has the errors of RestoreSession. It does not make a deleted
+// session again, nor one that replays. A session without a rollout, such as a fork, has no log and
+// does not move: NOT_FOUND from its new owner.
 type ToolHostServiceClient interface {
 	// CreateSession creates a session from a setup, which is given in full or by its digest.
 	// Idempotent by all other fields and the setup: a retry returns the same response. Errors:
@@ -270,14 +271,15 @@ func (c *toolHostServiceClient) ListHosts(ctx context.Context, in *ListHostsRequ
 // ToolHostService owns sessions. One of the live tool hosts owns each session: the one with the
 // highest hash of address and id. A change of the tool hosts moves only the sessions of those that
 // came or went. Every call that names a session returns NOT_FOUND if it does not exist, and
-// UNAVAILABLE with the detail toolsandbox.rpc.v1.Moved from a tool host that is not its owner. After
-// ABORTED or UNAVAILABLE the result is unknown: retry the call, at the owner that ListHosts names.
+// UNAVAILABLE with the detail toolsandbox.rpc.v1.Moved from a tool host that is not its owner.
+// After ABORTED or UNAVAILABLE the result is unknown: retry the call, at the owner that the
+// addresses of ListHosts give.
 //
 // The owner of a session may have an older copy, or none, since another one owned it. Before it
 // answers a call that does not name the expected digest, it brings the copy to the state of the
-// rollout's log; such a call also has the errors of RestoreSession. It does not make a deleted session
-// again, nor one that replays. A session without a rollout, such as a fork, has no log and does not
-// move: NOT_FOUND from its new owner.
+// rollout's log; such a call also has the errors of RestoreSession. It does not make a deleted
+// session again, nor one that replays. A session without a rollout, such as a fork, has no log and
+// does not move: NOT_FOUND from its new owner.
 type ToolHostServiceServer interface {
 	// CreateSession creates a session from a setup, which is given in full or by its digest.
 	// Idempotent by all other fields and the setup: a retry returns the same response. Errors:
