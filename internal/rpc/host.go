@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -59,12 +60,13 @@ func newHosts(dial func(address string) (conn, error), logger *slog.Logger) *hos
 	return h
 }
 
-// adopt sets the membership unless it is older than the known one.
+// adopt sets the membership. Its epoch is lower than that of the known one only if the stream of the
+// membership was lost, or a tool host that a client has asked is behind.
 func (h *hosts) adopt(epoch int64, addresses []string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	previous := h.current.Load()
-	if epoch <= previous.epoch {
+	if epoch == previous.epoch && slices.Equal(addresses, previous.addresses) {
 		return
 	}
 	h.current.Store(&membership{epoch: epoch, addresses: addresses, changed: make(chan struct{})})
@@ -110,7 +112,7 @@ func (h *hosts) wait(ctx context.Context) (*membership, error) {
 		select {
 		case <-known.changed:
 		case <-timeout:
-			h.wanted.Store(known.epoch) // the stream of the membership may have been lost
+			h.wanted.Store(known.epoch) // that of a stream that was lost since
 		case <-ctx.Done():
 			return nil, status.FromContextError(ctx.Err()).Err()
 		}

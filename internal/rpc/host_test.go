@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -128,8 +129,9 @@ func TestToolHosts(t *testing.T) {
 	check("one", "a")
 	second := node(rpc.ToolHost, address["b"])
 	leave := serveToolHost(t, second, "b")
+	joined := within(t)
 	for _, addresses := caller.ToolHosts(); len(addresses) < 2; _, addresses = caller.ToolHosts() {
-		if t.Context().Err() != nil {
+		if !rpc.Sleep(joined, 10*time.Millisecond) {
 			t.Fatal("the second tool host does not join")
 		}
 	}
