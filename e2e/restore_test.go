@@ -12,7 +12,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/e2e/internal/cluster"
 )
 
-// TestToolHostsLost removes the tool hosts' disks repeatedly during a remote run, with one tool host
+// TestToolHostsLost removes the tool hosts' disks repeatedly during a remote run, with one of them
 // and with two. The sessions are rebuilt from the log, and every file equals that of an undisturbed
 // run.
 func TestToolHostsLost(t *testing.T) {

@@ -20,8 +20,8 @@ import (
 )
 
 // scaled are the phases of a run whose tool hosts come and go. Some conversations wait for each
-// phase in one of their turns, so that their sessions live under every set of tool hosts. The others
-// are the load.
+// phase in one of their turns, so that their sessions live under every set of tool hosts. The
+// others are the load.
 type scaled struct {
 	phases []chan struct{} // closed when the phase begins
 	calls  atomic.Int64
@@ -95,12 +95,19 @@ func TestLongScaledToolHosts(t *testing.T) {
 		t.Fatalf("the run: %v\n%s", run.err, run.printed.String())
 	}
 	equalRuns(t, baseline, disturbed)
-	record, err := results.ReadRun(disturbed)
+	checkScaled(t, services, disturbed, 2*trials)
+}
+
+// checkScaled checks that every rollout of a run has an end of its own, that sessions moved, and
+// that those of all tool hosts can be read at the live ones.
+func checkScaled(t *testing.T, services *cluster.Cluster, out string, rollouts int) {
+	t.Helper()
+	record, err := results.ReadRun(out)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(record.Rollouts) != 2*trials {
-		t.Errorf("rollouts: got %d, want %d", len(record.Rollouts), 2*trials)
+	if len(record.Rollouts) != rollouts {
+		t.Errorf("rollouts: got %d, want %d", len(record.Rollouts), rollouts)
 	}
 	for _, rollout := range record.Rollouts {
 		if rollout.End == "infrastructure" || rollout.End == "" {

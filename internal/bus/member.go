@@ -75,8 +75,8 @@ func (b Members) WatchMembership(ctx context.Context, service string, handle fun
 	})
 }
 
-// JoinMembership makes this process a member of a service at the address that it announces, until Leave. A
-// process that takes over the address of one that has died takes over its place.
+// JoinMembership makes this process a member of a service at the address that it announces, until
+// Leave. A process that takes over the address of one that has died takes over its place.
 func (b Members) JoinMembership(ctx context.Context, service, address string) (*Member, error) {
 	replicas, err := Relay(b).Join(service, address)
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 )
 
-// TestOwnerOfNames checks that a candidate that comes or goes moves only its own names, whatever the
-// order of the candidates, and that each gets its share.
+// TestOwnerOfNames checks that a candidate that comes or goes moves only its own names, whatever
+// the order of the candidates, and that each gets its share.
 func TestOwnerOfNames(t *testing.T) {
 	candidates := []string{"host-0:7402", "host-1:7402", "host-2:7402", "host-3:7402", "host-4:7402"}
 	if owner := bus.Owner(nil, "s.0"); owner != "" {

@@ -60,8 +60,8 @@ func newHosts(dial func(address string) (conn, error), logger *slog.Logger) *hos
 	return h
 }
 
-// adopt sets the membership. Its epoch is lower than that of the known one only if the stream of the
-// membership was lost, or a tool host that a client has asked is behind.
+// adopt sets the membership. Its epoch is lower than that of the known one only if the stream of
+// the membership was lost, or a tool host that a client has asked is behind.
 func (h *hosts) adopt(epoch int64, addresses []string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -2,6 +2,7 @@ package toolhost
 
 import (
 	"bytes"
+	"fmt"
 	"path/filepath"
 	"testing"
 
@@ -32,86 +33,109 @@ func appendLog(t *testing.T, b *bus.Bus, rollout *busv1.Rollout, executions []*t
 	}
 }
 
+// moved is a session that moved from an old owner to a new one and back.
+type moved struct {
+	bus       *bus.Bus
+	old, next toolhostv1.ToolHostServiceClient
+	log       []*toolhostv1.Execution
+}
+
+// execute repeats an execution of the log, as the orchestrator does.
+func (m *moved) execute(t *testing.T, at toolhostv1.ToolHostServiceClient, id string, n int) (*toolhostv1.ExecuteResponse, error) {
+	t.Helper()
+	return at.Execute(t.Context(), &toolhostv1.ExecuteRequest{
+		SessionId: id, Index: m.log[n].GetIndex(), Calls: m.log[n].GetCalls(), SessionDigest: m.log[n-1].GetOutcome().GetSessionDigest(),
+	})
+}
+
+// move plays the first half of the log, and further calls, at the old owner, and the second half at
+// the new one, which rebuilds the session from the log.
+func (m *moved) move(t *testing.T, id string, more ...*worldv1.Message) {
+	t.Helper()
+	create(t, m.old, id, smallSetup("small"))
+	for _, execution := range m.log[:2] {
+		run(t, m.old, id, execution.GetIndex(), execution.GetCalls()...)
+	}
+	if len(more) > 0 {
+		run(t, m.old, id, m.log[2].GetIndex(), more...)
+	}
+	_, err := m.execute(t, m.next, id, 2)
+	wantCode(t, "the next call, at the new owner", err, codes.NotFound)
+	restore(t, m.next, id, m.log[:2])
+	for n := 2; n < len(m.log); n++ {
+		m.same(t, m.next, id, n)
+	}
+	appendLog(t, m.bus, &busv1.Rollout{Id: id}, m.log)
+}
+
+// same repeats an execution of the log and expects its outcome.
+func (m *moved) same(t *testing.T, at toolhostv1.ToolHostServiceClient, id string, n int) {
+	t.Helper()
+	response, err := m.execute(t, at, id, n)
+	if diff := cmp.Diff(m.log[n].GetOutcome(), response, protocmp.Transform()); err != nil || diff != "" {
+		t.Errorf("call %d: %v (-want +got):\n%s", n, err, diff)
+	}
+}
+
+// answers are the calls that the owner with the older copy answers as the log says.
+func (m *moved) answers() map[string]func(t *testing.T, id string) {
+	return map[string]func(t *testing.T, id string){
+		"GetSession": func(t *testing.T, id string) {
+			t.Helper()
+			response, err := m.old.GetSession(t.Context(), &toolhostv1.GetSessionRequest{SessionId: id})
+			if got, want := response.GetSession().GetDigest(), m.log[3].GetOutcome().GetSessionDigest(); err != nil || !bytes.Equal(got, want) {
+				t.Errorf("digest: got %x, %v, want %x", got, err, want)
+			}
+		},
+		"ReadTables": func(t *testing.T, id string) {
+			t.Helper()
+			if got := names(t, m.old, id, 9); len(got) != 3 {
+				t.Errorf("contacts: got %q, want three", got)
+			}
+		},
+		"ListVersions": func(t *testing.T, id string) {
+			t.Helper()
+			if diff := cmp.Diff(versions(t, m.old, "calm"), versions(t, m.old, id)); diff != "" {
+				t.Errorf("versions (-want +got):\n%s", diff)
+			}
+		},
+		"ForkSession": func(t *testing.T, id string) {
+			t.Helper()
+			if _, err := m.old.ForkSession(t.Context(), &toolhostv1.ForkSessionRequest{SessionId: id, Index: 9, NewSessionId: id + ".fork"}); err != nil {
+				t.Error(err)
+			}
+		},
+		"Execute without a digest": func(t *testing.T, id string) {
+			t.Helper()
+			response := run(t, m.old, id, m.log[3].GetIndex(), m.log[3].GetCalls()...)
+			if diff := cmp.Diff(m.log[3].GetOutcome(), response, protocmp.Transform()); diff != "" {
+				t.Errorf("outcome (-want +got):\n%s", diff)
+			}
+		},
+	}
+}
+
 // TestMovedSession moves a session to an empty tool host and back to the one with its older copy.
 // The first rebuilds it from the log, and the second never answers from its copy.
 func TestMovedSession(t *testing.T) {
-	b := natstest.Start(t)
-	client := func() toolhostv1.ToolHostServiceClient {
-		return serve(t, filepath.Join(t.TempDir(), storeFile), b, ownsAll).client
-	}
-	old, next := client(), client()
-	log := history(t, old, "calm")
-	digest := func(n int) []byte { return log[n].GetOutcome().GetSessionDigest() }
-	execute := func(to toolhostv1.ToolHostServiceClient, id string, n int) (*toolhostv1.ExecuteResponse, error) {
-		return to.Execute(t.Context(), &toolhostv1.ExecuteRequest{SessionId: id, Index: log[n].GetIndex(), Calls: log[n].GetCalls(), SessionDigest: digest(n - 1)})
-	}
-	calls := map[string]func(id string) error{
-		"GetSession": func(id string) error {
-			response, err := old.GetSession(t.Context(), &toolhostv1.GetSessionRequest{SessionId: id})
-			if diff := cmp.Diff(digest(3), response.GetSession().GetDigest()); diff != "" {
-				t.Errorf("digest (-want +got):\n%s", diff)
-			}
-			return err
-		},
-		"ReadTables": func(id string) error {
-			if got := names(t, old, id, 9); len(got) != 3 {
-				t.Errorf("contacts: got %q, want three", got)
-			}
-			return nil
-		},
-		"ListVersions": func(id string) error {
-			if diff := cmp.Diff(versions(t, old, "calm"), versions(t, old, id)); diff != "" {
-				t.Errorf("versions (-want +got):\n%s", diff)
-			}
-			return nil
-		},
-		"ForkSession": func(id string) error {
-			_, err := old.ForkSession(t.Context(), &toolhostv1.ForkSessionRequest{SessionId: id, Index: 9, NewSessionId: id + ".fork"})
-			return err
-		},
-		"Execute without a digest": func(id string) error {
-			response := run(t, old, id, log[3].GetIndex(), log[3].GetCalls()...)
-			if diff := cmp.Diff(log[3].GetOutcome(), response, protocmp.Transform()); diff != "" {
-				t.Errorf("committed outcome (-want +got):\n%s", diff)
-			}
-			return nil
-		},
-	}
+	m := &moved{bus: natstest.Start(t)}
+	m.old = serve(t, filepath.Join(t.TempDir(), storeFile), m.bus, ownsAll).client
+	m.next = serve(t, filepath.Join(t.TempDir(), storeFile), m.bus, ownsAll).client
+	m.log = history(t, m.old, "calm")
 	for copied, more := range map[string][]*worldv1.Message{
 		"behind":   nil,
 		"diverged": {call(6, worldv1.Role_ROLE_AGENT, "add_contact('Eve', '+14085554444')")},
 	} {
 		number := 0
-		for name, answer := range calls {
-			id := "s-" + copied + "." + string(rune('a'+number))
+		for name, answer := range m.answers() {
+			id := fmt.Sprintf("%s.%d", copied, number)
 			number++
 			t.Run(copied+"/"+name, func(t *testing.T) {
-				create(t, old, id, smallSetup("small"))
-				for _, execution := range log[:2] {
-					run(t, old, id, execution.GetIndex(), execution.GetCalls()...)
-				}
-				if more != nil {
-					run(t, old, id, 7, more...)
-				}
-				_, err := execute(next, id, 2)
-				wantCode(t, "the next call, at the new owner", err, codes.NotFound)
-				restore(t, next, id, log[:2])
-				for n := 2; n < len(log); n++ {
-					response, err := execute(next, id, n)
-					if diff := cmp.Diff(log[n].GetOutcome(), response, protocmp.Transform()); err != nil || diff != "" {
-						t.Errorf("call %d at the new owner: %v (-want +got):\n%s", n, err, diff)
-					}
-				}
-				appendLog(t, b, &busv1.Rollout{Id: id}, log)
-				_, err = execute(old, id, 3)
+				m.move(t, id, more...)
+				_, err := m.execute(t, m.old, id, 3)
 				wantCode(t, "the last call again, at the owner with the older copy", err, codes.FailedPrecondition)
-				if err := answer(id); err != nil {
-					t.Errorf("%s: %v", name, err)
-				}
-				response, err := execute(old, id, 3)
-				if diff := cmp.Diff(log[3].GetOutcome(), response, protocmp.Transform()); err != nil || diff != "" {
-					t.Errorf("the last call again: %v (-want +got):\n%s", err, diff)
-				}
+				answer(t, id)
+				m.same(t, m.old, id, 3)
 			})
 		}
 	}

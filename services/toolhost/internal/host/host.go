@@ -1,5 +1,5 @@
-// Package host owns the sessions of one tool host. It stores them, executes calls in them exactly once
-// and publishes new table versions.
+// Package host owns the sessions of one tool host. It stores them, executes calls in them exactly
+// once and publishes new table versions.
 package host
 
 import (
