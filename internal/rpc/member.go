@@ -133,11 +133,18 @@ func (n *Node) joinHosts(ctx context.Context, s Service, srv server) (leave func
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", s, err)
 	}
-	return func(ctx context.Context) {
+	leave = func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, leaveTimeout)
 		defer cancel()
 		if err := member.Leave(ctx); err != nil {
 			n.Logger(s).Warn("cannot leave the live tool hosts; the others remove this one after some seconds", "error", err)
 		}
-	}, nil
+	}
+	joined, err := n.bus.Membership(ctx, string(s))
+	if err != nil {
+		leave(ctx)
+		return nil, fmt.Errorf("%s: %w", s, err)
+	}
+	n.hosts.adopt(joined.GetEpoch(), joined.GetAddresses())
+	return leave, nil
 }

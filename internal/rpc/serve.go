@@ -54,14 +54,15 @@ func (n *Node) Serve(ctx context.Context, s Service, register func(grpc.ServiceR
 	}
 	work, stop := n.Drain(ctx)
 	defer stop()
-	serveErr := make(chan error, 1)
-	go func() { serveErr <- srv.Serve() }()
-	leave, err := n.joinHosts(work, s, srv)
+	leave, err := n.joinHosts(work, s, srv) // calls wait until the server accepts them
 	if err != nil {
 		srv.Stop()
 		srv.GracefulStop()
-		return errors.Join(err, <-serveErr)
+		_ = srv.Serve() // closes the listener
+		return err
 	}
+	serveErr := make(chan error, 1)
+	go func() { serveErr <- srv.Serve() }()
 	n.Logger(s).Info("serving", "address", srv.Address())
 	select {
 	case err := <-serveErr:
