@@ -65,6 +65,19 @@ func newHosts(dial func(address string) (conn, error), logger *slog.Logger) *hos
 func (h *hosts) adopt(epoch int64, addresses []string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.set(epoch, addresses)
+}
+
+// adoptNewer is adopt for a membership that may be older than the followed one.
+func (h *hosts) adoptNewer(epoch int64, addresses []string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if epoch > h.current.Load().epoch {
+		h.set(epoch, addresses)
+	}
+}
+
+func (h *hosts) set(epoch int64, addresses []string) {
 	previous := h.current.Load()
 	if epoch == previous.epoch && slices.Equal(addresses, previous.addresses) {
 		return

@@ -145,6 +145,6 @@ func (n *Node) joinHosts(ctx context.Context, s Service, srv server) (leave func
 		leave(ctx)
 		return nil, fmt.Errorf("%s: %w", s, err)
 	}
-	n.hosts.adopt(joined.GetEpoch(), joined.GetAddresses())
+	n.hosts.adoptNewer(joined.GetEpoch(), joined.GetAddresses())
 	return leave, nil
 }
