@@ -16,7 +16,7 @@ func TestLongNATSUsers(t *testing.T) {
 	base := startSlowModel(t)
 	t.Setenv("OPENAI_API_KEY", "x")
 	t.Setenv("TOOLSANDBOX_AGENTGW_MODEL_BASE_URLS", base)
-	services := startCluster(t, cluster.Config{Users: true, TwoPlayers: true, TwoShards: true})
+	services := startCluster(t, cluster.Config{Users: true, TwoPlayers: true, MoreToolHosts: []string{cluster.SecondToolHost}})
 	dir := t.TempDir()
 	together, apart := filepath.Join(dir, "together"), filepath.Join(dir, "apart")
 	toolsandbox(t, "run", "--agent", "random", "--scenarios", "wifi_*", "--out", together)

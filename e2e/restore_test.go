@@ -12,7 +12,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/e2e/internal/cluster"
 )
 
-// TestToolHostsLost removes the tool hosts' disks repeatedly during a remote run, with one shard
+// TestToolHostsLost removes the tool hosts' disks repeatedly during a remote run, with one of them
 // and with two. The sessions are rebuilt from the log, and every file equals that of an undisturbed
 // run.
 func TestToolHostsLost(t *testing.T) {
@@ -21,11 +21,11 @@ func TestToolHostsLost(t *testing.T) {
 	baseline := filepath.Join(t.TempDir(), "calm")
 	toolsandbox(t, append(flags, baseline)...)
 	for name, victims := range map[string][]string{
-		"one shard": {cluster.ToolHost}, "two shards": {cluster.SecondToolHost, cluster.ToolHost},
+		"one": {cluster.ToolHost}, "two": {cluster.SecondToolHost, cluster.ToolHost},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			services := startCluster(t, cluster.Config{TwoShards: len(victims) == 2})
+			services := startCluster(t, cluster.Config{MoreToolHosts: victims[:len(victims)-1]})
 			disturbed := filepath.Join(t.TempDir(), "shaken")
 			run := startRemote(t, services, append(flags, disturbed)...)
 			for n := range 4 {

@@ -169,8 +169,9 @@ type (
 		Loads
 		Members
 	}
-	// ToolHost has the stores of a session's data.
+	// ToolHost has the stores of a session's data. It only reads logs.
 	ToolHost struct {
+		Logs
 		Setups
 		Snapshots
 	}
@@ -224,7 +225,7 @@ func (b *Bus) Orchestrator() Orchestrator {
 }
 
 // ToolHost returns the stores of the tool host.
-func (b *Bus) ToolHost() ToolHost { return ToolHost{b.Setups, b.Snapshots} }
+func (b *Bus) ToolHost() ToolHost { return ToolHost{b.Logs, b.Setups, b.Snapshots} }
 
 // AgentGateway returns the stores of the agent gateway.
 func (b *Bus) AgentGateway() AgentGateway {

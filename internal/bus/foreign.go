@@ -18,12 +18,14 @@ import (
 // text names the stream, the sequence and the subject.
 var ErrForeign = errors.New("not a message of this program")
 
-// sealHeader is the header with the seal of a document of SWEEP or RECORDING. Nothing else tells a
-// whole one from a part of it, or from that of another subject.
+// sealHeader is the header with the seal of a document of SWEEP, RECORDING or MEMBER. Nothing else
+// tells a whole one from a part of it, or from that of another subject.
 const sealHeader = "Seal"
 
 // hasSeals reports whether the messages of a stream are sealed.
-func hasSeals(stream string) bool { return stream == sweepStream || stream == recordingStream }
+func hasSeals(stream string) bool {
+	return stream == sweepStream || stream == recordingStream || stream == memberStream
+}
 
 // sealOf returns the hex SHA-256 of a subject and a message. It guards against mistakes, not
 // against forgery.

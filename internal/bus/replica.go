@@ -3,7 +3,6 @@ package bus
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"maps"
@@ -109,10 +108,27 @@ func (r *Replicas) Name() string { return r.name }
 func (r *Replicas) Owner(name string) (owner string, changed <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if time.Since(r.members[r.name].heard) > ownLease || !r.settling.IsZero() {
+	if !r.isSettled() {
 		return "", r.changed
 	}
-	return cmp.Or(highest(r.members, name), r.name), r.changed
+	var candidates []string
+	for replica, member := range r.members {
+		if !member.draining {
+			candidates = append(candidates, replica)
+		}
+	}
+	return cmp.Or(Owner(candidates, name), r.name), r.changed
+}
+
+// Settled reports whether this replica hears itself, and has had the time to hear the others.
+func (r *Replicas) Settled() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.isSettled()
+}
+
+func (r *Replicas) isSettled() bool {
+	return time.Since(r.members[r.name].heard) <= ownLease && r.settling.IsZero()
 }
 
 // Alive reports whether a replica's heartbeats arrive.
@@ -125,22 +141,6 @@ func (r *Replicas) Alive(replica string) bool {
 func (r *Replicas) isAlive(replica string, now time.Time) bool {
 	member, known := r.members[replica]
 	return known && now.Sub(member.heard) <= lease
-}
-
-// highest returns the replica with the highest hash for a name, empty if all drain.
-func highest(replicas map[string]member, name string) string {
-	var owner string
-	var maxHash [sha256.Size]byte
-	for replica, member := range replicas {
-		if member.draining {
-			continue
-		}
-		sum := sha256.Sum256([]byte(replica + "\x00" + name))
-		if owner == "" || string(sum[:]) > string(maxHash[:]) {
-			owner, maxHash = replica, sum
-		}
-	}
-	return owner
 }
 
 // sendHeartbeats sends heartbeats and removes silent replicas.

@@ -46,11 +46,12 @@ const (
 const (
 	allShares       = 100_000
 	jobShare        = 3_000
+	memberShare     = 1_000
 	resultShare     = 6_000
 	sweepShare      = 3_000
 	setupShare      = 8_000
 	evaluationShare = 4_000
-	recordingShare  = 38_000
+	recordingShare  = 37_000
 	logShare        = 22_000
 	snapshotShare   = 16_000
 )
@@ -103,10 +104,13 @@ func streamConfigs(cfg Config) []jetstream.StreamConfig {
 	jobs := withRetention(jobShare, jobStream, "jobs.>")
 	jobs.Retention = jetstream.WorkQueuePolicy
 	jobs.MaxAge = 0
+	members := withRetention(memberShare, memberStream, "member.*")
+	members.MaxAge = 0
 	// No stream has MaxMsgsPerSubject: nats-server 2.15.2 never returns if the message to remove is
 	// unreadable.
 	streams := []jetstream.StreamConfig{
 		jobs,
+		members,
 		withRetention(resultShare, resultStream, "result.>"),
 		withRetention(sweepShare, sweepStream, "sweep.>"),
 		withRetention(setupShare, setupStream, "setup.*", "tools.*"),

@@ -57,7 +57,8 @@ func Subjects() []Subject {
 	const o, h, g, e = RoleOrchestrator, RoleToolHost, RoleAgentGateway, RoleEvaluator
 	return []Subject{
 		{Name: "jobs.>", Stream: jobStream, Content: "what to run", Publish: []Role{o}, Read: []Role{o}},
-		{Name: "bus.<n>.>", Stream: "BUS_<n>", Content: "logs of rollouts", Publish: []Role{o}, Read: []Role{o, e}},
+		{Name: "member.*", Stream: memberStream, Content: "live tool hosts", Publish: []Role{h}, Read: []Role{o, h}},
+		{Name: "bus.<n>.>", Stream: "BUS_<n>", Content: "logs of rollouts", Publish: []Role{o}, Read: []Role{o, h, e}},
 		{Name: "snapshot.<n>.>", Stream: "SNAPSHOT_<n>", Content: "table versions", Publish: []Role{h}, Read: []Role{o, e}, Grows: true},
 		{Name: "result.>", Stream: resultStream, Content: "scores", Publish: []Role{e}, Read: []Role{o, e}},
 		{Name: "sweep.>", Stream: sweepStream, Content: "plans and control of sweeps", Publish: []Role{o}, Read: []Role{o, g, e}},
@@ -71,6 +72,7 @@ func Subjects() []Subject {
 		{Name: scoreSubject, Content: "requests for results", Publish: []Role{o}, Read: []Role{e}, Answered: true},
 		{Name: relaySubject + ">", Content: "turns that gateways forward", Publish: []Role{g}, Read: []Role{g}, Answered: true},
 		{Name: replicaSubject("agentgw", "*"), Content: "heartbeats of gateways", Publish: []Role{g}, Read: []Role{g}},
+		{Name: replicaSubject("toolhost", "*"), Content: "heartbeats of tool hosts", Publish: []Role{h}, Read: []Role{h}},
 		{Name: replicaSubject("orchestrator", "*"), Content: "heartbeats of orchestrators", Publish: []Role{o}, Read: []Role{o}},
 	}
 }

@@ -34,10 +34,12 @@ type Config struct {
 	// NATSCA, NATSCert and NATSKey are PEM files: the certificate authority of the NATS servers, and
 	// this process's certificate for them. The first turns TLS on.
 	NATSCA, NATSCert, NATSKey string
-	// Addresses of each service: one entry per shard (tool host), or one for all replicas.
+	// Addresses of each service, one for all replicas. Only a client uses that of the tool hosts, to
+	// ask which are live.
 	Orchestrators, ToolHosts, AgentGateways, Evaluators []string
-	// ShardIndex is this process's position in its service's list of shards.
-	ShardIndex int
+	// Announce is the address at which others reach the tool host of this process. Empty means the
+	// address that it listens on, with the name of the machine if it listens on all of its addresses.
+	Announce string
 	// TLSCert, TLSKey and TLSCA are PEM files. All empty selects plain text. TLSCA turns mutual TLS
 	// on.
 	TLSCert, TLSKey, TLSCA string
@@ -84,9 +86,8 @@ func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
 	c.registerPeers(fs)
 	c.registerNATS(fs)
 	fs.StringVar(&c.Listen, "listen", c.Listen, "address to listen on (default: the address of this service, see --*-addr)")
-	fs.StringSliceVar(&c.ToolHosts, "toolhost-addr", c.ToolHosts, "addresses of the tool hosts, one per shard, in shard order")
+	fs.StringVar(&c.Announce, "toolhost-announce", c.Announce, "`address` at which others reach this tool host (default: the one that it listens on, with the name of the machine if it listens on all)")
 	fs.StringSliceVar(&c.AgentGateways, "agentgw-addr", c.AgentGateways, "address of the agent gateway; calls are balanced over all addresses of a name")
-	fs.IntVar(&c.ShardIndex, "shard-index", c.ShardIndex, "position of this process among the shards of its service")
 	fs.DurationVar(&c.Grace, "grace", c.Grace, "time for calls and players' turns in flight to finish after a stop signal; then they are cancelled")
 	fs.StringVar(&c.TLSIdentity, "tls-identity", c.TLSIdentity, "with --tls-ca: beginning of the URI in a peer's certificate; its role follows: orchestrator, toolhost, agentgw, evaluator, client or admin")
 	fs.StringVar(&c.AccessFile, "access-file", c.AccessFile, "YAML file with teams, tokens, issuers and grants; the orchestrator and the evaluator then serve only these teams")
@@ -116,6 +117,11 @@ func (c *Config) RegisterClientFlags(fs *pflag.FlagSet) {
 	fs.DurationVar(&c.Wait, "remote-wait", c.Wait, "with --remote: longest wait for a service that is unavailable (default: 10m, but 3s for one that has never been reached)")
 	fs.StringVar(&c.TokenFile, "token-file", c.TokenFile, "with --remote: `file` with the bearer token of your team; else "+TokenVariable+" is the token")
 	flagrule.Needs(fs, "remote", "remote-wait", "orchestrator-addr", "evaluator-addr", "tls-cert", "tls-key", "tls-ca", "token-file")
+}
+
+// RegisterToolHostFlag adds the flag of a client that calls tool hosts.
+func (c *Config) RegisterToolHostFlag(fs *pflag.FlagSet) {
+	fs.StringSliceVar(&c.ToolHosts, "toolhost-addr", c.ToolHosts, "`address` of a tool host; it tells those of the others")
 }
 
 // registerPeers adds the flags that services and clients share.
@@ -156,12 +162,14 @@ func (c Config) Validate() error {
 		switch n := len(c.addresses(service)); {
 		case n == 0:
 			return fmt.Errorf("--%s-addr: empty, expected at least one address", service)
-		case n > 1 && service != ToolHost:
+		case n > 1:
 			return fmt.Errorf("--%s-addr: %d addresses given, expected one; calls are balanced over all addresses of a name", service, n)
 		}
 	}
-	if n := len(c.ToolHosts); c.ShardIndex < 0 || c.ShardIndex >= n {
-		return fmt.Errorf("--shard-index: %d given, expected 0 to %d (--toolhost-addr has %d)", c.ShardIndex, n-1, n)
+	if c.Announce != "" {
+		if err := checkAddress(c.Announce); err != nil {
+			return fmt.Errorf("--toolhost-announce: %w", err)
+		}
 	}
 	return errors.Join(c.checkToken(), c.Bus.Validate())
 }
@@ -202,9 +210,5 @@ func (c Config) listen(s Service) string {
 	if c.Listen != "" {
 		return c.Listen
 	}
-	addresses := c.addresses(s)
-	if s == ToolHost {
-		return addresses[c.ShardIndex]
-	}
-	return addresses[0]
+	return c.addresses(s)[0]
 }

@@ -143,8 +143,8 @@ func TestValidate(t *testing.T) {
 		{"no tool host", func(c *rpc.Config) { c.ToolHosts = nil }, "--toolhost-addr: empty, expected at least one address"},
 		{"no agent gateway", func(c *rpc.Config) { c.AgentGateways = nil }, "--agentgw-addr: empty, expected at least one address"},
 		{"no evaluator", func(c *rpc.Config) { c.Evaluators = nil }, "--evaluator-addr: empty, expected at least one address"},
-		{"shard", func(c *rpc.Config) { c.ShardIndex = 1 }, "--shard-index: 1 given, expected 0 to 0 (--toolhost-addr has 1)"},
-		{"negative shard", func(c *rpc.Config) { c.ShardIndex = -1 }, "--shard-index: -1 given, expected 0 to 0 (--toolhost-addr has 1)"},
+		{"two tool hosts", func(c *rpc.Config) { c.ToolHosts = []string{"a:1", "b:1"} }, "--toolhost-addr: 2 addresses given, expected one; calls are balanced over all addresses of a name"},
+		{"announced address", func(c *rpc.Config) { c.Announce = "host" }, "--toolhost-announce: \"host\" given, expected HOST:PORT, e.g. localhost:7401"},
 		{"bus", func(c *rpc.Config) { c.Bus.Shards = 0 }, "--bus-shards: 0 given, …"},
 	}
 	for _, test := range tests {
@@ -190,10 +190,10 @@ func TestFlags(t *testing.T) {
 	cfg := rpc.DefaultConfig()
 	flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
 	cfg.RegisterFlags(flags)
-	if err := flags.Parse([]string{"--toolhost-addr=a:1,b:1", "--shard-index=1", "--grace=1m", "--tls-cert=c", "--tls-key=k"}); err != nil {
+	if err := flags.Parse([]string{"--toolhost-announce=a:1", "--grace=1m", "--tls-cert=c", "--tls-key=k"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := cfg.Validate(); err != nil || len(cfg.ToolHosts) != 2 || cfg.Grace.Minutes() != 1 || cfg.TLSKey != "k" {
+	if err := cfg.Validate(); err != nil || cfg.Announce != "a:1" || cfg.Grace.Minutes() != 1 || cfg.TLSKey != "k" {
 		t.Errorf("flags: got %+v, %v, want what was given, nil", cfg, err)
 	}
 }

@@ -2,7 +2,6 @@ package rpc
 
 import (
 	"context"
-	"log/slog"
 	"sync"
 
 	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"
@@ -23,16 +22,20 @@ type memory struct {
 	conns     map[Service]*memoryConn
 }
 
-func newMemory(cfg Config, t *telemetry.Telemetry, logger *slog.Logger) *memory {
+func newMemory(cfg Config, t *telemetry.Telemetry) *memory {
 	m := &memory{cfg: cfg, telemetry: t, conns: make(map[Service]*memoryConn)}
 	for _, s := range Services() {
 		ctx, cancel := context.WithCancel(context.Background())
-		m.conns[s] = &memoryConn{waits: &waitReporter{service: s, logger: logger}, ctx: ctx, close: cancel, change: make(chan struct{})}
+		m.conns[s] = &memoryConn{ctx: ctx, close: cancel, change: make(chan struct{})}
 	}
 	return m
 }
 
-func (t *memory) dial(s Service) ([]conn, error) { return []conn{t.conns[s]}, nil }
+func (t *memory) dial(s Service, _ string) (conn, error) { return t.conns[s], nil }
+
+func (t *memory) address(Service) string { return "" }
+
+func (t *memory) announce(srv server) (string, error) { return srv.Address(), nil }
 
 func (t *memory) open(s Service, g *guard) (server, error) {
 	h := &memoryServer{
@@ -48,7 +51,6 @@ func (t *memory) open(s Service, g *guard) (server, error) {
 
 // memoryConn is the connection to a service of this process. Calls wait until the service serves.
 type memoryConn struct {
-	waits *waitReporter
 	ctx   context.Context // ends when the connection is closed
 	close context.CancelFunc
 
@@ -59,24 +61,20 @@ type memoryConn struct {
 
 // Invoke implements grpc.ClientConnInterface.
 func (c *memoryConn) Invoke(ctx context.Context, method string, request, response any, opts ...grpc.CallOption) error {
-	return c.waits.invoke(ctx, c, func(ctx context.Context) error {
-		current, err := c.wait(ctx)
-		if err != nil {
-			return err
-		}
-		return current.Invoke(ctx, method, request, response, opts...)
-	})
+	current, err := c.wait(ctx)
+	if err != nil {
+		return err
+	}
+	return current.Invoke(ctx, method, request, response, opts...)
 }
 
 // NewStream implements grpc.ClientConnInterface.
 func (c *memoryConn) NewStream(ctx context.Context, desc *grpc.StreamDesc, method string, opts ...grpc.CallOption) (grpc.ClientStream, error) {
-	return c.waits.open(ctx, c, desc, func(ctx context.Context) (grpc.ClientStream, error) {
-		current, err := c.wait(ctx)
-		if err != nil {
-			return nil, err
-		}
-		return current.NewStream(ctx, desc, method, opts...)
-	})
+	current, err := c.wait(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return current.NewStream(ctx, desc, method, opts...)
 }
 
 // GetState returns Ready if the service serves.

@@ -34,16 +34,36 @@ func (n *Node) Ready(ctx context.Context) error {
 	if err := n.bus.Ping(ctx); err != nil {
 		return err
 	}
-	for _, peer := range needs(n.cfg.Service) {
-		if !isReachable(ctx, n.peers[peer]) {
-			return fmt.Errorf("no %s can be reached", peer)
+	for _, service := range needs(n.cfg.Service) {
+		if !isReachable(ctx, n.connections(service)) {
+			return fmt.Errorf("no %s can be reached", service)
 		}
 	}
 	return nil
 }
 
+// connections returns the connections to a service: one, or one to each live tool host.
+func (n *Node) connections(s Service) []conn {
+	if known, ok := n.peers[s]; ok {
+		if d, ok := known.route.(direct); ok {
+			return []conn{d.conn}
+		}
+	}
+	n.follow()
+	var conns []conn
+	for _, address := range n.hosts.current.Load().addresses {
+		if c, err := n.hosts.connect(address); err == nil {
+			conns = append(conns, c)
+		}
+	}
+	return conns
+}
+
 // isReachable waits until one of the connections exists.
 func isReachable(ctx context.Context, conns []conn) bool {
+	if len(conns) == 0 {
+		return false
+	}
 	ticker := time.NewTicker(connectInterval)
 	defer ticker.Stop()
 	for {

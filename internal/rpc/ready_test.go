@@ -19,13 +19,13 @@ func TestReady(t *testing.T) {
 	ours := newAuthority(t)
 	cfg := rpc.DefaultConfig()
 	cfg.NATSURL = "nats://" + address
-	cfg.Orchestrators, cfg.ToolHosts, cfg.AgentGateways = []string{porttest.Address(t)}, []string{porttest.Address(t), porttest.Address(t)}, []string{porttest.Address(t)}
+	cfg.Orchestrators, cfg.ToolHosts, cfg.AgentGateways = []string{porttest.Address(t)}, []string{porttest.Address(t)}, []string{porttest.Address(t)}
 	cfg.TLSCert, cfg.TLSKey = ours.peer(t, "peer")
 	cfg.TLSCA = ours.file
 	// run serves a service until stop is called.
-	run := func(service rpc.Service, shard int) (m *rpc.Node, stop func()) {
+	run := func(service rpc.Service) (m *rpc.Node, stop func()) {
 		own := cfg
-		own.Service, own.ShardIndex = service, shard
+		own.Service = service
 		m, err := rpc.Connect(t.Context(), own, options())
 		m = closed(t, m, err)
 		ctx, cancel := context.WithCancel(t.Context())
@@ -39,17 +39,16 @@ func TestReady(t *testing.T) {
 			}
 		}
 	}
-	orchestrator, stop := run(rpc.Orchestrator, 0)
+	orchestrator, stop := run(rpc.Orchestrator)
 	waitFor(t, orchestrator, "no toolhost can be reached")
-	// One of the two tool hosts will do.
-	_, stopToolHost := run(rpc.ToolHost, 1)
+	_, stopToolHost := run(rpc.ToolHost)
 	waitFor(t, orchestrator, "no agentgw can be reached")
-	gateway, stopGateway := run(rpc.AgentGateway, 0)
+	gateway, stopGateway := run(rpc.AgentGateway)
 	waitFor(t, orchestrator, "")
 	waitFor(t, gateway, "")
 	stopToolHost()
 	waitFor(t, orchestrator, "no toolhost can be reached")
-	_, stopToolHost = run(rpc.ToolHost, 1)
+	_, stopToolHost = run(rpc.ToolHost)
 	waitFor(t, orchestrator, "")
 	nats()
 	waitFor(t, orchestrator, "NATS does not answer")

@@ -73,6 +73,9 @@ func (c *call) retry(ctx context.Context, try func(ctx context.Context, limit ti
 		if code == codes.Unavailable {
 			c.recordFailure(err)
 		}
+		if c.waits.failed != nil {
+			c.waits.failed(err)
+		}
 		if !c.canRetry(code, attempts) || !c.deadline.IsZero() && time.Until(c.deadline) <= delay || !Sleep(ctx, delay) {
 			return err
 		}

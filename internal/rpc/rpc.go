@@ -9,7 +9,6 @@ package rpc
 import (
 	"context"
 	"errors"
-	"hash/fnv"
 	"log/slog"
 	"sync/atomic"
 
@@ -42,8 +41,12 @@ func (s Service) isPublic() bool { return s == Orchestrator || s == Evaluator }
 type transport interface {
 	// open returns a server for a service of this process. Register handlers before serving.
 	open(s Service, g *guard) (server, error)
-	// dial returns one connection per shard of a service.
-	dial(s Service) ([]conn, error)
+	// dial connects to a service at an address, without waiting for it.
+	dial(s Service, address string) (conn, error)
+	// address returns the address of a service for people, empty in this process.
+	address(s Service) string
+	// announce returns the address at which peers reach a server of this process.
+	announce(srv server) (string, error)
 }
 
 // server serves the handlers that are registered with it.
@@ -71,8 +74,12 @@ type Node struct {
 	cfg       Config
 	transport transport
 	hosted    map[Service]bool
-	peers     map[Service][]conn
-	server    *natsserver.Server // nil if NATS runs elsewhere
+	peers     map[Service]*callee
+	hosts     *hosts
+	hostWaits *waitReporter
+	announced atomic.Pointer[string] // address of this process's tool host, nil if it does not serve
+	follow    func()                 // begins to follow the membership of the tool hosts
+	server    *natsserver.Server     // nil if NATS runs elsewhere
 	nats      *nats.Conn
 	bus       *bus.Bus
 	telemetry *telemetry.Telemetry
@@ -86,7 +93,8 @@ type Node struct {
 type Network interface {
 	Conn(s Service) grpc.ClientConnInterface
 	ToolHost(sessionID string) grpc.ClientConnInterface
-	OwnsSession(id string) bool
+	CheckOwner(sessionID string) error
+	ToolHosts() (epoch int64, addresses []string)
 	Serve(ctx context.Context, s Service, register func(grpc.ServiceRegistrar)) error
 	Drain(ctx context.Context) (work context.Context, stop context.CancelFunc)
 	Telemetry() *telemetry.Telemetry
@@ -154,37 +162,49 @@ func client(cfg Config, options Options) (*Node, error) {
 
 func (n *Node) dial(t transport) error {
 	n.transport = t
-	n.peers = make(map[Service][]conn)
+	n.peers = make(map[Service]*callee)
+	n.follow = func() {}
+	n.hosts = newHosts(func(address string) (conn, error) { return t.dial(ToolHost, address) }, n.logger)
+	n.onClose(n.hosts.close)
 	for _, service := range Services() {
-		conns, err := t.dial(service)
+		if service == ToolHost && n.bus != nil { // the bus tells the addresses
+			n.follow = n.followHosts()
+			n.hostWaits = n.newWaits(service, "")
+			n.hostWaits.failed = n.hosts.failed
+			continue
+		}
+		address := t.address(service)
+		conn, err := t.dial(service, address)
 		if err != nil {
 			return err
 		}
-		n.peers[service] = conns
-		for _, conn := range conns {
-			n.onClose(conn.Close)
+		n.onClose(conn.Close)
+		n.peers[service] = &callee{waits: n.newWaits(service, address), route: direct{conn}}
+		if service == ToolHost {
+			n.askHosts(conn, address)
 		}
 	}
 	return nil
 }
 
+func (n *Node) newWaits(s Service, address string) *waitReporter {
+	w := &waitReporter{service: s, address: address, client: n.cfg.Remote, logger: n.logger}
+	if w.client {
+		if w.maxWait = n.cfg.Wait; w.maxWait == 0 {
+			w.maxWait, w.connectWait = defaultWait, connectWait
+		}
+	}
+	return w
+}
+
 // Conn returns a connection to any replica of a service. Its calls wait until the service is
 // reachable, within their deadline.
-func (n *Node) Conn(s Service) grpc.ClientConnInterface { return n.peers[s][0] }
-
-// ToolHost returns a connection to the shard of the tool host that owns a session.
-func (n *Node) ToolHost(sessionID string) grpc.ClientConnInterface {
-	conns := n.peers[ToolHost]
-	return conns[shardOf(sessionID, len(conns))]
+func (n *Node) Conn(s Service) grpc.ClientConnInterface {
+	if known, ok := n.peers[s]; ok {
+		return known
+	}
+	return n.ToolHost("")
 }
-
-// OwnsSession reports whether a session belongs to the tool host of this process.
-func (n *Node) OwnsSession(id string) bool {
-	return shardOf(id, len(n.peers[ToolHost])) == n.cfg.ShardIndex
-}
-
-// ToolHosts returns the number of shards of the tool host.
-func (n *Node) ToolHosts() int { return len(n.peers[ToolHost]) }
 
 // Hosts reports whether a service has to run in this process.
 func (n *Node) Hosts(s Service) bool { return n.hosted[s] }
@@ -209,9 +229,3 @@ func (n *Node) Close() error {
 }
 
 func (n *Node) onClose(f func() error) { n.closers = append(n.closers, f) }
-
-func shardOf(key string, shards int) int {
-	h := fnv.New32a()
-	_, _ = h.Write([]byte(key))
-	return int(h.Sum32() % uint32(shards))
-}

@@ -2,12 +2,10 @@ package rpc_test
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
 
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -188,46 +186,5 @@ func TestMessageSize(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// TestShards checks that every session has one owner, which other processes call.
-func TestShards(t *testing.T) {
-	for _, shards := range []int{1, 2, 3, 7} {
-		cfg := rpc.DefaultConfig()
-		cfg.Remote, cfg.Service, cfg.ToolHosts = true, rpc.ToolHost, nil
-		for i := range shards {
-			cfg.ToolHosts = append(cfg.ToolHosts, fmt.Sprintf("host-%d:1", i))
-		}
-		processes := make([]*rpc.Node, shards)
-		for i := range processes {
-			cfg.ShardIndex = i
-			m, err := rpc.Open(t.Context(), cfg, "", options())
-			processes[i] = closed(t, m, err)
-			if count := processes[i].ToolHosts(); count != shards {
-				t.Errorf("tool hosts of process %d: got %d, want %d", i, count, shards)
-			}
-		}
-		used := make(map[int]bool)
-		for k := range 200 {
-			key := fmt.Sprintf("sweep.%d", k)
-			var owners []int
-			for i, m := range processes {
-				if m.OwnsSession(key) {
-					owners = append(owners, i)
-				}
-			}
-			if len(owners) != 1 {
-				t.Fatalf("owners of %s among %d: got %v, want one", key, shards, owners)
-			}
-			used[owners[0]] = true
-			target := processes[0].ToolHost(key).(*grpc.ClientConn).Target()
-			if want := "dns:///" + cfg.ToolHosts[owners[0]]; target != want {
-				t.Errorf("ToolHost(%s) among %d: got %s, want %s", key, shards, target, want)
-			}
-		}
-		if len(used) != shards {
-			t.Errorf("shards in use: got %d, want %d", len(used), shards)
-		}
 	}
 }

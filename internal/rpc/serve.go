@@ -50,6 +50,13 @@ func (n *Node) Serve(ctx context.Context, s Service, register func(grpc.ServiceR
 	}
 	work, stop := n.Drain(ctx)
 	defer stop()
+	leave, err := n.joinHosts(work, s, srv) // calls wait until the server accepts them
+	if err != nil {
+		srv.Stop()
+		srv.GracefulStop()
+		_ = srv.Serve() // closes the listener
+		return err
+	}
 	serveErr := make(chan error, 1)
 	go func() { serveErr <- srv.Serve() }()
 	n.Logger(s).Info("serving", "address", srv.Address())
@@ -57,10 +64,12 @@ func (n *Node) Serve(ctx context.Context, s Service, register func(grpc.ServiceR
 	defer n.serving.Store(false)
 	select {
 	case err := <-serveErr:
+		leave(work)
 		return fmt.Errorf("%s: serve: %w", s, err)
 	case <-ctx.Done():
 	}
 	n.serving.Store(false)
+	leave(work)
 	defer context.AfterFunc(work, srv.Stop)()
 	srv.GracefulStop()
 	if err := <-serveErr; err != nil && !errors.Is(err, grpc.ErrServerStopped) {

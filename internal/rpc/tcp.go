@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"os"
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"
 	"google.golang.org/grpc"
@@ -23,6 +25,10 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/filelimit"
 	"github.com/toolsandbox/toolsandbox/internal/telemetry"
 )
+
+// idleTimeout is how long a connection without calls stays open. Nobody dials a tool host that has
+// left for ever.
+const idleTimeout = 5 * time.Minute
 
 // setResolutionInterval allows more frequent name resolution than gRPC's default. It is a
 // process-wide setting that must precede the first call.
@@ -93,7 +99,7 @@ func (t *tcp) listen(s Service) (net.Listener, error) {
 	return listener, nil
 }
 
-func (t *tcp) dial(s Service) ([]conn, error) {
+func (t *tcp) dial(s Service, address string) (conn, error) {
 	creds, err := t.cfg.clientCredentials()
 	if err != nil {
 		return nil, err
@@ -102,38 +108,46 @@ func (t *tcp) dial(s Service) ([]conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	hasToken := token != ""
-	var conns []conn
-	for _, address := range t.cfg.addresses(s) {
-		w := &waitReporter{service: s, address: address, client: t.cfg.Remote, logger: t.logger}
-		if w.client {
-			if w.maxWait = t.cfg.Wait; w.maxWait == 0 {
-				w.maxWait, w.connectWait = defaultWait, connectWait
-			}
-		}
-		options := append(clientOptions(t.cfg, t.telemetry, w), grpc.WithTransportCredentials(creds))
-		if w.client && s.isPublic() && hasToken {
-			options = append(options, grpc.WithPerRPCCredentials(bearer{t.cfg}))
-		}
-		target := address
-		if !strings.Contains(address, "://") {
-			target = "dns:///" + address
-		}
-		conn, err := grpc.NewClient(target, options...)
-		if err != nil {
-			return nil, fmt.Errorf("--%s-addr: %s: %w", s, address, err)
-		}
-		conns = append(conns, conn)
+	options := append(clientOptions(t.cfg, t.telemetry), grpc.WithTransportCredentials(creds))
+	if t.cfg.Remote && s.isPublic() && token != "" {
+		options = append(options, grpc.WithPerRPCCredentials(bearer{t.cfg}))
 	}
-	return conns, nil
+	target := address
+	if !strings.Contains(address, "://") {
+		target = "dns:///" + address
+	}
+	conn, err := grpc.NewClient(target, options...)
+	if err != nil {
+		return nil, fmt.Errorf("--%s-addr: %s: %w", s, address, err)
+	}
+	return conn, nil
 }
 
-func clientOptions(cfg Config, t *telemetry.Telemetry, w *waitReporter) []grpc.DialOption {
+func (t *tcp) address(s Service) string { return t.cfg.addresses(s)[0] }
+
+// announce implements transport. A server that listens on all addresses of its machine announces
+// the machine's name.
+func (t *tcp) announce(srv server) (string, error) {
+	if t.cfg.Announce != "" {
+		return t.cfg.Announce, nil
+	}
+	host, port, err := net.SplitHostPort(srv.Address())
+	if err != nil {
+		return "", fmt.Errorf("address %s: %w", srv.Address(), err)
+	}
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		if host, err = os.Hostname(); err != nil {
+			return "", fmt.Errorf("name of this machine: %w: give --toolhost-announce", err)
+		}
+	}
+	return net.JoinHostPort(host, port), nil
+}
+
+func clientOptions(cfg Config, t *telemetry.Telemetry) []grpc.DialOption {
 	options := []grpc.DialOption{
-		grpc.WithUnaryInterceptor(w.unary),
-		grpc.WithStreamInterceptor(w.stream),
 		grpc.WithDefaultServiceConfig(serviceConfig),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(cfg.MaxMessageBytes), grpc.MaxCallSendMsgSize(cfg.MaxMessageBytes)),
+		grpc.WithIdleTimeout(idleTimeout),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: keepaliveTime, Timeout: keepaliveTimeout}),
 		grpc.WithConnectParams(grpc.ConnectParams{
 			Backoff:           backoff.Config{BaseDelay: dialBaseDelay, Multiplier: 2, Jitter: 0.2, MaxDelay: dialMaxDelay},

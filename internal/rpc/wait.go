@@ -38,7 +38,11 @@ type waitReporter struct {
 	maxWait time.Duration
 	// connectWait is how long a client retries a call before its first connection. 0 means maxWait.
 	connectWait time.Duration
-	logger      *slog.Logger
+	// failFast makes an attempt fail as soon as dialling does, since the next one may go elsewhere.
+	failFast bool
+	// failed learns from the error of an attempt. It may be nil.
+	failed func(error)
+	logger *slog.Logger
 
 	connected atomic.Bool // there has been a connection
 
@@ -49,22 +53,10 @@ type waitReporter struct {
 	since time.Time // beginning of the logged wait
 }
 
-// unary is the interceptor of a gRPC connection.
-func (w *waitReporter) unary(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
-	return w.invoke(ctx, conn, func(ctx context.Context) error { return invoke(ctx, method, req, reply, conn, w.options(opts)...) })
-}
-
-// stream is the interceptor of a gRPC connection.
-func (w *waitReporter) stream(ctx context.Context, desc *grpc.StreamDesc, conn *grpc.ClientConn, method string, stream grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
-	return w.open(ctx, conn, desc, func(ctx context.Context) (grpc.ClientStream, error) {
-		return stream(ctx, desc, conn, method, w.options(opts)...)
-	})
-}
-
 // options adds to the options of an attempt. Before the first connection it fails as soon as
 // dialling does, with the reason.
 func (w *waitReporter) options(opts []grpc.CallOption) []grpc.CallOption {
-	if w.reached() {
+	if w.reached() && !w.failFast {
 		return opts
 	}
 	return append(slices.Clip(opts), grpc.WaitForReady(false))

@@ -63,7 +63,7 @@ func serveHealth(t *testing.T, service healthv1.HealthServer, reached *atomic.Bo
 		}
 		return a
 	}}))
-	options := append(clientOptions(DefaultConfig(), nil, w), grpc.WithTransportCredentials(insecure.NewCredentials()),
+	options := append(clientOptions(DefaultConfig(), nil), grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
 			if !reached.Load() {
 				return nil, errors.New("connection refused")
@@ -83,7 +83,7 @@ func serveHealth(t *testing.T, service healthv1.HealthServer, reached *atomic.Bo
 			t.Error(err)
 		}
 	})
-	return healthv1.NewHealthClient(conn), func() []string {
+	return healthv1.NewHealthClient(&callee{waits: w, route: direct{conn}}), func() []string {
 		return strings.Split(strings.TrimSuffix(log.String(), "\n"), "\n")
 	}
 }

@@ -33,7 +33,7 @@ type Services struct {
 	// AgentGateway is required for role vectors only. It must be able to reach servers on this
 	// machine.
 	AgentGateway grpc.ClientConnInterface
-	// ToolHost returns the connection to the shard that owns a session.
+	// ToolHost returns the connection to the tool host that owns a session.
 	ToolHost func(session string) grpc.ClientConnInterface
 }
 
@@ -113,7 +113,7 @@ func (r *Runner) id(number int) string {
 	return fmt.Sprintf("conformance-%s-%d-%d", r.cfg.Run, r.files, number)
 }
 
-// toolHost returns a client of the shard that owns a session.
+// toolHost returns a client of the tool host that owns a session.
 func (r *Runner) toolHost(session string) toolhostv1.ToolHostServiceClient {
 	return toolhostv1.NewToolHostServiceClient(r.services.ToolHost(session))
 }

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -45,45 +46,41 @@ const (
 
 // Client reads and changes the sessions of an installation. An impossible request of a person is
 // process.ErrUsage. Safe for concurrent use.
-type Client struct {
-	node  *rpc.Node
-	hosts []grpc.ClientConnInterface
-}
+type Client struct{ node *rpc.Node }
 
 // New returns a client. The caller keeps the ownership of the connections.
-func New(node *rpc.Node) *Client {
-	c := &Client{node: node}
-	for i := 0; len(c.hosts) < node.ToolHosts(); i++ {
-		if host := node.ToolHost(strconv.Itoa(i)); !slices.Contains(c.hosts, host) {
-			c.hosts = append(c.hosts, host)
-		}
-	}
-	return c
-}
+func New(node *rpc.Node) *Client { return &Client{node: node} }
 
 // toolHost returns the tool host that owns a session.
 func (c *Client) toolHost(id string) toolhostv1.ToolHostServiceClient {
 	return toolhostv1.NewToolHostServiceClient(c.node.ToolHost(id))
 }
 
-// List returns the sessions with an id prefix, by id, with numbers in numeric order.
+// List returns the sessions with an id prefix that the live tool hosts have, by id, with numbers in
+// numeric order. Several hosts may have a session that moved; the longest copy counts.
 func (c *Client) List(ctx context.Context, prefix string) ([]*toolhostv1.Session, error) {
-	var sessions []*toolhostv1.Session
-	for _, host := range c.hosts {
+	found := make(map[string]*toolhostv1.Session)
+	err := c.node.EachToolHost(ctx, func(host grpc.ClientConnInterface) error {
 		request := &toolhostv1.ListSessionsRequest{Prefix: prefix, PageSize: pageSize}
 		for {
 			page, err := toolhostv1.NewToolHostServiceClient(host).ListSessions(ctx, request)
 			if err != nil {
-				return nil, wrapStatus("list sessions", err)
+				return err
 			}
-			sessions = append(sessions, page.GetSessions()...)
+			for _, session := range page.GetSessions() {
+				if known := found[session.GetId()]; known == nil || known.GetLastIndex() < session.GetLastIndex() {
+					found[session.GetId()] = session
+				}
+			}
 			if request.PageToken = page.GetNextPageToken(); request.PageToken == "" {
-				break
+				return nil
 			}
 		}
+	})
+	if err != nil {
+		return nil, wrapStatus("list sessions", err)
 	}
-	slices.SortFunc(sessions, func(a, b *toolhostv1.Session) int { return compareIDs(a.GetId(), b.GetId()) })
-	return sessions, nil
+	return slices.SortedFunc(maps.Values(found), func(a, b *toolhostv1.Session) int { return compareIDs(a.GetId(), b.GetId()) }), nil
 }
 
 // compareIDs orders ids by their text, and ids that differ only in the number after their last dot
@@ -246,12 +243,16 @@ func (c *Client) fork(ctx context.Context, session *toolhostv1.Session, message 
 
 // together returns whether two sessions are on the same tool host.
 func (c *Client) together(id, other string) bool {
-	return c.node.ToolHost(id) == c.node.ToolHost(other)
+	return c.node.Owner(id) == c.node.Owner(other)
 }
 
-// Delete removes a session. Forks keep their shared history. It is idempotent.
+// Delete removes all copies of a session. Forks keep their shared history. It is idempotent.
 func (c *Client) Delete(ctx context.Context, id string) error {
-	if _, err := c.toolHost(id).DeleteSession(ctx, &toolhostv1.DeleteSessionRequest{SessionId: id}); err != nil {
+	err := c.node.EachToolHost(ctx, func(host grpc.ClientConnInterface) error {
+		_, err := toolhostv1.NewToolHostServiceClient(host).DeleteSession(ctx, &toolhostv1.DeleteSessionRequest{SessionId: id})
+		return err
+	})
+	if err != nil {
 		return wrapStatus("delete session "+id, err)
 	}
 	return nil

@@ -19,7 +19,7 @@ const maxSnapshot = 7 << 20
 
 // Config configures the service.
 type Config struct {
-	// Dir is the directory of this shard's sessions. Run creates it.
+	// Dir is the directory of this tool host's sessions. Run creates it.
 	Dir string
 	// CachedSessions is the number of sessions that stay in memory.
 	CachedSessions int
@@ -52,7 +52,7 @@ func DefaultConfig() Config {
 
 // RegisterFlags adds the service's flags.
 func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
-	fs.StringVar(&c.Dir, "toolhost-dir", c.Dir, "directory for the sessions of this shard")
+	fs.StringVar(&c.Dir, "toolhost-dir", c.Dir, "directory for the sessions of this tool host")
 	fs.IntVar(&c.CachedSessions, "toolhost-cached-sessions", c.CachedSessions, "sessions kept in memory")
 	fs.IntVar(&c.CacheBytes, "toolhost-cache-bytes", c.CacheBytes, "bytes of tables kept in memory; other sessions are read from disk again")
 	fs.IntVar(&c.MaxRows, "toolhost-max-rows", c.MaxRows, "most rows of one session")

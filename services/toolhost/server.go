@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/toolsandbox/toolsandbox/internal/bus"
 	"github.com/toolsandbox/toolsandbox/internal/messagetext"
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	"github.com/toolsandbox/toolsandbox/internal/world"
@@ -33,7 +34,10 @@ type server struct {
 	toolhostv1.UnimplementedToolHostServiceServer
 	host      *host.Host
 	catalogue *tool.Catalogue
-	owns      func(sessionID string) bool
+	// check returns an error unless this tool host owns a session.
+	check func(sessionID string) error
+	// hosts returns the live tool hosts.
+	hosts func() (epoch int64, addresses []string)
 }
 
 // statusOf converts errors of the host to gRPC statuses.
@@ -56,16 +60,9 @@ func statusOf(err error) error {
 		{Err: store.ErrFatal, Code: codes.Unavailable},
 		{Err: store.ErrClosed, Code: codes.Unavailable},
 		{Err: host.ErrPublish, Code: codes.Unavailable},
+		{Err: bus.ErrUnavailable, Code: codes.Unavailable},
 		{Err: toolserver.ErrUnavailable, Code: codes.Unavailable},
 	}.Status(err)
-}
-
-// check returns an error for sessions of other shards.
-func (s *server) check(id string) error {
-	if !s.owns(id) {
-		return status.Errorf(codes.FailedPrecondition, "session %s belongs to another shard", id)
-	}
-	return nil
 }
 
 // CreateSession implements ToolHostService.
@@ -187,11 +184,11 @@ func (s *server) RestoreSession(ctx context.Context, req *toolhostv1.RestoreSess
 }
 
 // ReadTables implements ToolHostService.
-func (s *server) ReadTables(_ context.Context, req *toolhostv1.ReadTablesRequest) (*toolhostv1.ReadTablesResponse, error) {
+func (s *server) ReadTables(ctx context.Context, req *toolhostv1.ReadTablesRequest) (*toolhostv1.ReadTablesResponse, error) {
 	if err := s.check(req.GetSessionId()); err != nil {
 		return nil, err
 	}
-	tables, err := s.host.Tables(req.GetSessionId(), req.GetIndex(), req.GetTables())
+	tables, err := s.host.Tables(ctx, req.GetSessionId(), req.GetIndex(), req.GetTables())
 	if err != nil {
 		return nil, statusOf(err)
 	}
@@ -203,7 +200,7 @@ func (s *server) ListVersions(req *toolhostv1.ListVersionsRequest, stream toolho
 	if err := s.check(req.GetSessionId()); err != nil {
 		return err
 	}
-	tables, err := s.host.Versions(req.GetSessionId())
+	tables, err := s.host.Versions(stream.Context(), req.GetSessionId())
 	if err != nil {
 		return statusOf(err)
 	}
@@ -220,7 +217,7 @@ func (s *server) ListAnswers(req *toolhostv1.ListAnswersRequest, stream toolhost
 	if err := s.check(req.GetSessionId()); err != nil {
 		return err
 	}
-	answers, err := s.host.Answers(req.GetSessionId())
+	answers, err := s.host.Answers(stream.Context(), req.GetSessionId())
 	if err != nil {
 		return statusOf(err)
 	}
@@ -233,11 +230,11 @@ func (s *server) ListAnswers(req *toolhostv1.ListAnswersRequest, stream toolhost
 }
 
 // GetSession implements ToolHostService.
-func (s *server) GetSession(_ context.Context, req *toolhostv1.GetSessionRequest) (*toolhostv1.GetSessionResponse, error) {
+func (s *server) GetSession(ctx context.Context, req *toolhostv1.GetSessionRequest) (*toolhostv1.GetSessionResponse, error) {
 	if err := s.check(req.GetSessionId()); err != nil {
 		return nil, err
 	}
-	session, err := s.host.Get(req.GetSessionId())
+	session, err := s.host.Get(ctx, req.GetSessionId())
 	if err != nil {
 		return nil, statusOf(err)
 	}
@@ -263,10 +260,11 @@ func (s *server) ListSessions(_ context.Context, req *toolhostv1.ListSessionsReq
 
 // ForkSession implements ToolHostService.
 func (s *server) ForkSession(ctx context.Context, req *toolhostv1.ForkSessionRequest) (*toolhostv1.ForkSessionResponse, error) {
-	for _, id := range []string{req.GetSessionId(), req.GetNewSessionId()} {
-		if err := s.check(id); err != nil {
-			return nil, err
-		}
+	if err := s.check(req.GetSessionId()); err != nil {
+		return nil, err
+	}
+	if err := s.check(req.GetNewSessionId()); err != nil {
+		return nil, status.Errorf(codes.FailedPrecondition, "new_session_id: another tool host owns %s than %s", req.GetNewSessionId(), req.GetSessionId())
 	}
 	session, err := s.host.Fork(ctx, req.GetSessionId(), req.GetIndex(), req.GetNewSessionId(), req.GetReplay())
 	if err != nil {
@@ -277,9 +275,6 @@ func (s *server) ForkSession(ctx context.Context, req *toolhostv1.ForkSessionReq
 
 // DeleteSession implements ToolHostService.
 func (s *server) DeleteSession(ctx context.Context, req *toolhostv1.DeleteSessionRequest) (*toolhostv1.DeleteSessionResponse, error) {
-	if err := s.check(req.GetSessionId()); err != nil {
-		return nil, err
-	}
 	if err := s.host.Delete(ctx, req.GetSessionId()); err != nil {
 		return nil, statusOf(err)
 	}
@@ -314,4 +309,10 @@ func (s *server) TryTools(ctx context.Context, req *toolhostv1.TryToolsRequest) 
 		})
 	}
 	return response, nil
+}
+
+// ListHosts implements ToolHostService.
+func (s *server) ListHosts(context.Context, *toolhostv1.ListHostsRequest) (*toolhostv1.ListHostsResponse, error) {
+	epoch, addresses := s.hosts()
+	return &toolhostv1.ListHostsResponse{Epoch: epoch, Addresses: addresses}, nil
 }

@@ -11,7 +11,9 @@ import (
 
 	"go.uber.org/goleak"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/test/bufconn"
 
 	"github.com/toolsandbox/toolsandbox/internal/testkit/natstest"
@@ -39,9 +41,9 @@ type fixture struct {
 }
 
 // serve starts a tool host with its sessions in the file. It has no key of the hosted services.
-func serve(tb testing.TB, file string, publisher host.Bus, owns func(string) bool, change ...func(*host.Config)) fixture {
+func serve(tb testing.TB, file string, publisher host.Bus, check func(string) error, change ...func(*host.Config)) fixture {
 	tb.Helper()
-	return serveWith(tb, file, publisher, owns, newServices(tb, service.ClientConfig{}), change...)
+	return serveWith(tb, file, publisher, check, newServices(tb, service.ClientConfig{}), change...)
 }
 
 // newServices returns a client of the hosted services. The end of the test closes it.
@@ -60,19 +62,19 @@ func newServices(tb testing.TB, cfg service.ClientConfig) *service.Client {
 }
 
 // serveWith is serve with a client of the hosted services.
-func serveWith(tb testing.TB, file string, publisher host.Bus, owns func(string) bool, services *service.Client, change ...func(*host.Config)) fixture {
+func serveWith(tb testing.TB, file string, publisher host.Bus, check func(string) error, services *service.Client, change ...func(*host.Config)) fixture {
 	tb.Helper()
-	return serveTools(tb, file, publisher, owns, services, tool.Builtin(), change...)
+	return serveTools(tb, file, publisher, check, services, tool.Builtin(), change...)
 }
 
 // serveTools is serveWith with other tools.
-func serveTools(tb testing.TB, file string, publisher host.Bus, owns func(string) bool, services *service.Client, catalogue *tool.Catalogue, change ...func(*host.Config)) fixture {
+func serveTools(tb testing.TB, file string, publisher host.Bus, check func(string) error, services *service.Client, catalogue *tool.Catalogue, change ...func(*host.Config)) fixture {
 	tb.Helper()
-	return serveServers(tb, file, publisher, owns, services, catalogue, toolserver.NewClient(toolserver.Config{}), change...)
+	return serveServers(tb, file, publisher, check, services, catalogue, toolserver.NewClient(toolserver.Config{}), change...)
 }
 
 // serveServers is serveTools with a client of tool servers.
-func serveServers(tb testing.TB, file string, publisher host.Bus, owns func(string) bool, services *service.Client, catalogue *tool.Catalogue, servers *toolserver.Client, change ...func(*host.Config)) fixture {
+func serveServers(tb testing.TB, file string, publisher host.Bus, check func(string) error, services *service.Client, catalogue *tool.Catalogue, servers *toolserver.Client, change ...func(*host.Config)) fixture {
 	tb.Helper()
 	sessions, err := store.Open(store.Config{Path: file})
 	if err != nil {
@@ -89,7 +91,7 @@ func serveServers(tb testing.TB, file string, publisher host.Bus, owns func(stri
 	}
 	listener := bufconn.Listen(1 << 20)
 	srv := grpc.NewServer()
-	toolhostv1.RegisterToolHostServiceServer(srv, &server{host: owner, catalogue: catalogue, owns: owns})
+	toolhostv1.RegisterToolHostServiceServer(srv, &server{host: owner, catalogue: catalogue, check: check})
 	served := make(chan error, 1)
 	go func() { served <- srv.Serve(listener) }()
 	conn, err := grpc.NewClient("passthrough:///toolhost", grpc.WithTransportCredentials(insecure.NewCredentials()),
@@ -118,7 +120,17 @@ func serveServers(tb testing.TB, file string, publisher host.Bus, owns func(stri
 	return f
 }
 
-func ownsAll(string) bool { return true }
+func ownsAll(string) error { return nil }
+
+// ownsAllBut returns the check of a tool host that owns all sessions except one.
+func ownsAllBut(other string) func(string) error {
+	return func(id string) error {
+		if id == other {
+			return status.Error(codes.Unavailable, "moved")
+		}
+		return nil
+	}
+}
 
 // start is serve with a new file and bus.
 func start(tb testing.TB) toolhostv1.ToolHostServiceClient {

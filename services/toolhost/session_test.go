@@ -363,7 +363,7 @@ func TestCreateSession(t *testing.T) {
 
 func TestExecuteRefused(t *testing.T) {
 	bus := natstest.Start(t)
-	client := serve(t, filepath.Join(t.TempDir(), storeFile), bus, func(id string) bool { return id != "elsewhere" }, func(cfg *host.Config) {
+	client := serve(t, filepath.Join(t.TempDir(), storeFile), bus, ownsAllBut("elsewhere"), func(cfg *host.Config) {
 		cfg.MaxRows, cfg.MaxCalls, cfg.MaxBytes = 3, 2, 4096
 	}).client
 	create(t, client, "s", smallSetup("small"))
@@ -375,7 +375,7 @@ func TestExecuteRefused(t *testing.T) {
 		calls    []*worldv1.Message
 		want     codes.Code
 	}{
-		{"another shard", "elsewhere", []*worldv1.Message{call(2, agent, "")}, codes.FailedPrecondition},
+		{"another tool host", "elsewhere", []*worldv1.Message{call(2, agent, "")}, codes.Unavailable},
 		{"no session", "none", []*worldv1.Message{call(2, agent, "")}, codes.NotFound},
 		{"no call", "s", nil, codes.InvalidArgument},
 		{"two senders", "s", []*worldv1.Message{call(2, agent, ""), call(3, user, "")}, codes.InvalidArgument},

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/toolsandbox/toolsandbox/internal/bus"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/host"
@@ -20,6 +21,8 @@ import (
 type silentBus struct{ host.Bus }
 
 func (silentBus) PublishSnapshot(context.Context, *busv1.Snapshot) error { return nil }
+
+func (silentBus) ReadLog(context.Context, string) (*bus.Log, error) { return &bus.Log{}, nil }
 
 // TestSlowAgent lets the commits of a session wait for others after a pause of its agent, and only
 // then.

@@ -28,7 +28,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/toolserver"
 )
 
-// storeFile is the name of the session file in a shard's directory.
+// storeFile is the name of the session file in a tool host's directory.
 const storeFile = "sessions.db"
 
 // lockTimeout bounds the wait for another process that has the session file open.
@@ -63,7 +63,7 @@ func Run(ctx context.Context, cfg Config, node rpc.Network, stores bus.ToolHost)
 	if err != nil {
 		return fmt.Errorf("toolhost: %w", err)
 	}
-	handler := &server{host: owner, catalogue: catalogue, owns: node.OwnsSession}
+	handler := &server{host: owner, catalogue: catalogue, check: node.CheckOwner, hosts: node.ToolHosts}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	watched := make(chan struct{})

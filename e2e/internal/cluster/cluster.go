@@ -30,8 +30,9 @@ const (
 	AgentGateway = "agentgw"
 	Evaluator    = "evaluator"
 	Orchestrator = "orchestrator"
-	// SecondToolHost is the tool host of the second shard, where there are two.
+	// SecondToolHost and ThirdToolHost are further tool hosts, where there are several.
 	SecondToolHost = "toolhost-1"
+	ThirdToolHost  = "toolhost-2"
 	// SecondAgentGateway and SecondOrchestrator are replicas, where there are two.
 	SecondAgentGateway = "agentgw-1"
 	SecondOrchestrator = "orchestrator-1"
@@ -60,8 +61,9 @@ type Config struct {
 	Bin string
 	// Dir is the directory of data and logs.
 	Dir string
-	// TwoShards runs two tool hosts, each with its share of the sessions.
-	TwoShards bool
+	// MoreToolHosts are tool hosts beside the first, each with its share of the sessions. Start does
+	// not start those of LaterToolHosts; the caller may.
+	MoreToolHosts, LaterToolHosts []string
 	// TwoPlayers runs two gateways and two orchestrators. The second orchestrator reaches the second
 	// gateway, everybody else the first ones.
 	TwoPlayers bool
@@ -119,6 +121,9 @@ func Start(ctx context.Context, cfg Config) (*Cluster, error) {
 		return nil, errors.Join(err, c.Stop())
 	}
 	for _, name := range c.names() {
+		if slices.Contains(cfg.LaterToolHosts, name) {
+			continue
+		}
 		if err := c.Start(ctx, name); err != nil {
 			return nil, errors.Join(err, c.Stop())
 		}
@@ -192,9 +197,8 @@ func (c *Cluster) program() string { return filepath.Join(c.cfg.Bin, "toolsandbo
 // names lists all processes, in the order in which they start.
 func (c *Cluster) names() []string {
 	names := append([]string{NATS}, Services()...)
-	if c.cfg.TwoShards {
-		names = append(names, SecondToolHost)
-	}
+	names = append(names, c.cfg.MoreToolHosts...)
+	names = append(names, c.cfg.LaterToolHosts...)
 	if c.cfg.TwoPlayers {
 		names = append(names, SecondAgentGateway, SecondOrchestrator)
 	}
@@ -243,7 +247,8 @@ func (c *Cluster) args(name string) []string {
 		return args
 	}
 	to := func(other string) string { return c.routes[[2]string{name, other}] }
-	service, gateway := strings.TrimSuffix(name, "-1"), AgentGateway
+	service, _, _ := strings.Cut(name, "-")
+	gateway := AgentGateway
 	if name == SecondOrchestrator {
 		gateway = SecondAgentGateway
 	}
@@ -251,21 +256,14 @@ func (c *Cluster) args(name string) []string {
 		"serve", service, "--grace", "2s",
 		"--listen", c.addresses[name],
 		"--nats-url", "nats://" + to(NATS),
-		"--toolhost-addr", c.toolHosts(name),
 		"--agentgw-addr", to(gateway),
 		"--evaluator-addr", to(Evaluator),
 		"--orchestrator-addr", to(Orchestrator),
 	}
-	switch name {
-	case ToolHost:
-		args = append(append(args, "--toolhost-dir", c.Sessions(name)), c.cfg.ToolHostArgs...)
-	case SecondToolHost:
-		args = append(append(args, "--toolhost-dir", c.Sessions(name), "--shard-index", "1"), c.cfg.ToolHostArgs...)
-	case AgentGateway, SecondAgentGateway:
-		if c.cfg.Certificates == "" {
-			args = append(args, "--agentgw-model-base-urls", "*") // servers of the test
-		}
-	case Orchestrator, SecondOrchestrator:
+	switch service {
+	case ToolHost: // all others reach it at one address, which it announces
+		args = append(append(args, "--toolhost-dir", c.Sessions(name), "--toolhost-announce", c.routes[[2]string{Orchestrator, name}]), c.cfg.ToolHostArgs...)
+	case Orchestrator:
 		// Repeated kills and lost leases on a busy machine must not use up a rollout's attempts.
 		args = append(args, "--orchestrator-lease", "2s", "--orchestrator-attempts", "30")
 	}
@@ -298,15 +296,6 @@ func (c *Cluster) Credentials(name string) (credentials.TransportCredentials, er
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(authority)
 	return credentials.NewTLS(&tls.Config{Certificates: []tls.Certificate{certificate}, RootCAs: pool, MinVersion: tls.VersionTLS13}), nil
-}
-
-// toolHosts returns the addresses at which a process reaches the tool hosts, in shard order.
-func (c *Cluster) toolHosts(from string) string {
-	addresses := c.routes[[2]string{from, ToolHost}]
-	if c.cfg.TwoShards {
-		addresses += "," + c.routes[[2]string{from, SecondToolHost}]
-	}
-	return addresses
 }
 
 // ready waits until a process answers.

@@ -97,7 +97,7 @@ func (o *options) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.asJSON, "json", false, "print JSON instead of lines")
 	flags.BoolVar(&o.installation.Network.Remote, "remote", false, "use running services, at the addresses below, instead of starting them")
 	o.installation.Network.RegisterClientFlags(flags)
-	flags.StringSliceVar(&o.installation.Network.ToolHosts, "toolhost-addr", o.installation.Network.ToolHosts, "addresses of the tool hosts, one per shard, in shard order")
+	o.installation.Network.RegisterToolHostFlag(flags)
 }
 
 // validate rejects flags that are out of range.

@@ -167,9 +167,9 @@ func (d *deployment) checkSettings(who, text string) {
 }
 
 // checkAddresses checks that each address has the port of a Service of this deployment, unless it
-// names another namespace. Addresses of pods must list all replicas in order.
+// names another namespace.
 func (d *deployment) checkAddresses(who string, addresses []any) {
-	for i, address := range addresses {
+	for _, address := range addresses {
 		text := fmt.Sprint(address)
 		_, rest, ok := strings.Cut(text, "://")
 		if !ok {
@@ -189,20 +189,8 @@ func (d *deployment) checkAddresses(who string, addresses []any) {
 			d.report("%s: %s: no Service %q with port %s", who, text, name, port)
 			continue
 		}
-		if host == name {
-			continue
-		}
-		at := slices.IndexFunc(d.workloads, func(w workload) bool { return w.service == name })
-		if at < 0 {
-			d.report("%s: %s: no StatefulSet has the Service %q", who, text, name)
-			continue
-		}
-		replicas := 1
-		if n := d.workloads[at].replicas; n != nil {
-			replicas = int(*n)
-		}
-		if want := fmt.Sprintf("%s-%d.%s", d.workloads[at].name, i, name); host != want || len(addresses) != replicas {
-			d.report("%s: %s is address %d of %d, expected %s of %d replicas", who, host, i+1, len(addresses), want, replicas)
+		if host != name {
+			d.report("%s: %s names a pod, expected the Service %q", who, text, name)
 		}
 	}
 }
@@ -238,15 +226,15 @@ func (d *deployment) checkWorkload(w workload) {
 	}
 	d.checkPod(w)
 	for _, container := range w.template.Spec.InitContainers {
-		d.checkContainer(w.name+": container "+container.Name, container, volumes)
+		d.checkContainer(w.name+": container "+container.Name, w.service, container, volumes)
 	}
 	for _, container := range w.template.Spec.Containers {
-		d.checkContainer(w.name+": container "+container.Name, container, volumes)
+		d.checkContainer(w.name+": container "+container.Name, w.service, container, volumes)
 		d.checkProbes(w.name+": container "+container.Name, w, container)
 	}
 }
 
-func (d *deployment) checkContainer(who string, container corev1.Container, volumes map[string]bool) {
+func (d *deployment) checkContainer(who, governing string, container corev1.Container, volumes map[string]bool) {
 	for _, source := range container.EnvFrom {
 		if from := source.ConfigMapRef; from != nil {
 			d.refer(who, "ConfigMap", from.Name)
@@ -260,6 +248,13 @@ func (d *deployment) checkContainer(who string, container corev1.Container, volu
 	for _, variable := range container.Env {
 		if strings.HasSuffix(variable.Name, "_ADDR") || variable.Name == "TOOLSANDBOX_NATS_URL" {
 			d.checkAddresses(who+": "+variable.Name, []any{variable.Value})
+		}
+		if strings.HasSuffix(variable.Name, "_ANNOUNCE") { // kubelet fills in the name of the pod
+			service, isPod := strings.CutPrefix(variable.Value, "$(POD_NAME).")
+			if !isPod || !strings.HasPrefix(service, governing+":") {
+				d.report("%s: %s: %s, expected $(POD_NAME).%s and its port", who, variable.Name, variable.Value, governing)
+			}
+			d.checkAddresses(who+": "+variable.Name, []any{service})
 		}
 	}
 	if !strings.Contains(container.Image, "@sha256:") && (!strings.Contains(container.Image, ":") || strings.HasSuffix(container.Image, ":latest")) {

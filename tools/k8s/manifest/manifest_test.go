@@ -25,7 +25,7 @@ kind: ConfigMap
 metadata: {name: settings}
 data:
   settings.yaml: |
-    store-addr: ["store-0.store:7000", "store-1.store:7000"]
+    store-addr: ["store:7000"]
     nats-url: "tcp://store:7000"
     otlp-endpoint: collector.monitoring.svc:4317
 ---
@@ -61,6 +61,7 @@ spec:
           lifecycle: {preStop: {sleep: {seconds: 5}}}
           env:
             - {name: TOOLSANDBOX_GRACE, value: 25s}
+            - {name: TOOLSANDBOX_STORE_ANNOUNCE, value: "$(POD_NAME).store:7000"}
           envFrom:
             - configMapRef: {name: settings}
           ports:
@@ -249,8 +250,10 @@ func TestInconsistentManifests(t *testing.T) {
 		{"address of no service", "tcp://store:7000", "tcp://shop:7000", `no Service "shop" with port 7000`},
 		{"address port", "tcp://store:7000", "tcp://store:7001", `no Service "store" with port 7001`},
 		{"address of no port", "tcp://store:7000", "tcp://store", "missing port"},
-		{"shards in disorder", `"store-0.store:7000", "store-1`, `"store-1.store:7000", "store-0`, "store-1.store is address 1 of 2, expected store-0.store of 2 replicas"},
-		{"too few shards", `, "store-1.store:7000"`, "", "address 1 of 1, expected store-0.store of 2 replicas"},
+		{"address of a pod", `"store:7000"`, `"store-0.store:7000"`, `names a pod, expected the Service "store"`},
+		{"announced address of no service", "$(POD_NAME).store:7000", "$(POD_NAME).shop:7000", "expected $(POD_NAME).store and its port"},
+		{"announced address of no pod", "$(POD_NAME).store:7000", "store:7000", "expected $(POD_NAME).store and its port"},
+		{"announced port", "$(POD_NAME).store:7000", "$(POD_NAME).store:7001", `no Service "store" with port 7001`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			broken := strings.Replace(good, test.old, test.new, 1)

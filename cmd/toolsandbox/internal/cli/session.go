@@ -61,7 +61,7 @@ func (p *sessionSource) register(flags *pflag.FlagSet) {
 	p.flags.StringVar(&p.dataDir, "data-dir", "", "directory of the services' data (default: .toolsandbox below --out)")
 	p.flags.BoolVar(&p.installation.Network.Remote, "remote", false, "use running services, at the addresses below, instead of --out")
 	p.installation.Network.RegisterClientFlags(p.flags)
-	p.flags.StringSliceVar(&p.installation.Network.ToolHosts, "toolhost-addr", p.installation.Network.ToolHosts, "addresses of the tool hosts, one per shard, in shard order")
+	p.installation.Network.RegisterToolHostFlag(p.flags)
 	flagrule.Needs(p.flags, "remote", "toolhost-addr")
 	addSettings(flags, p.flags)
 }

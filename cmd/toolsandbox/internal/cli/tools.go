@@ -85,7 +85,7 @@ func (o *toolsOptions) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.asMarkdown, "markdown", false, "print the page docs/tools.md")
 	o.network.BoolVar(&o.installation.Network.Remote, "remote", false, "ask the running tool host at --toolhost-addr")
 	o.installation.Network.RegisterClientFlags(o.network)
-	o.network.StringSliceVar(&o.installation.Network.ToolHosts, "toolhost-addr", o.installation.Network.ToolHosts, "addresses of the tool hosts, one per shard, in shard order")
+	o.installation.Network.RegisterToolHostFlag(o.network)
 	addSettings(flags, o.network)
 }
 

@@ -7,10 +7,10 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"slices"
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/toolsandbox/toolsandbox/internal/bus"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
@@ -110,11 +110,8 @@ func (s *State) applyTurn(turn *busv1.Turn) error {
 		message.ConversationActive = proto.Bool(false)
 		s.messages[index] = message
 	}
-	if first := turn.GetMessages()[0]; first.GetSender() == worldv1.Role_ROLE_EXECUTION_ENVIRONMENT {
-		s.executed = append(s.executed, &toolhostv1.Execution{Index: first.GetIndex(), Calls: s.Calls(), Outcome: &toolhostv1.ExecuteResponse{
-			Answers: turn.GetMessages(), Versions: turn.GetVersions(), EndedAtIndex: turn.EndedAtIndex,
-			SessionDigest: turn.GetSessionDigest(), ServiceAnswers: turn.GetServiceAnswers(), Now: turn.Now, NextDue: turn.NextDue,
-		}})
+	if execution := bus.ExecutionOf(s.messages, turn); execution != nil {
+		s.executed = append(s.executed, execution)
 	}
 	s.time.advance(turn)
 	s.messages = append(s.messages, turn.GetMessages()...)
@@ -284,15 +281,7 @@ func (s *State) View(role worldv1.Role) []*worldv1.Message {
 }
 
 // Calls returns the trailing messages that one sender addressed to the execution environment.
-func (s *State) Calls() []*worldv1.Message {
-	last := len(s.messages)
-	first := last
-	for first > 0 && s.messages[first-1].GetRecipient() == worldv1.Role_ROLE_EXECUTION_ENVIRONMENT &&
-		s.messages[first-1].GetSender() == s.messages[last-1].GetSender() {
-		first--
-	}
-	return slices.Clone(s.messages[first:last])
-}
+func (s *State) Calls() []*worldv1.Message { return bus.TrailingCalls(s.messages) }
 
 // Finish ends the rollout together with the last applied entry.
 func (s *State) Finish(end *busv1.End) { s.end = end }

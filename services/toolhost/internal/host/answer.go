@@ -285,9 +285,9 @@ func (h *Host) answers(id string, from, to int32) ([]*toolhostv1.ServiceAnswer, 
 
 // Answers returns the answers of hosted services to a session and to its parents before the fork,
 // by index, then in the order of the requests.
-func (h *Host) Answers(id string) ([]*toolhostv1.ServiceAnswer, error) {
+func (h *Host) Answers(ctx context.Context, id string) ([]*toolhostv1.ServiceAnswer, error) {
 	defer h.lock(id)()
-	l, err := h.load(id)
+	l, err := h.current(ctx, id)
 	if err != nil {
 		return nil, err
 	}

@@ -46,7 +46,11 @@ func (h *Host) Execute(ctx context.Context, id string, batch Batch, observe Obse
 		return nil, fmt.Errorf("session %s: %w: %d calls at once, at most %d", id, ErrQuota, len(batch.Calls), h.cfg.MaxCalls)
 	}
 	defer h.lock(id)()
-	l, err := h.load(id)
+	state := h.load
+	if len(batch.Digest) == 0 {
+		state = func(id string) (*openSession, error) { return h.current(ctx, id) }
+	}
+	l, err := state(id)
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/toolsandbox/toolsandbox/internal/bus"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
@@ -19,7 +20,7 @@ import (
 // network requests.
 func (h *Host) Fork(ctx context.Context, id string, index int32, newID string, replay bool) (*toolhostv1.Session, error) {
 	defer h.lock(id, newID)()
-	l, err := h.load(id)
+	l, err := h.current(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -114,9 +115,12 @@ func (h *Host) update(ctx context.Context, id string, record *toolhostv1.Session
 	return nil
 }
 
-// Delete removes a session. The part of its history that forks share stays until they are deleted.
-// Deleting a missing session succeeds.
+// Delete removes a session, which is not made again from its log by a read. The part of its history
+// that forks share stays until they are deleted. Deleting a missing session succeeds.
 func (h *Host) Delete(ctx context.Context, id string) error {
+	if err := h.markDeleted(ctx, id); err != nil {
+		return err
+	}
 	for id != "" {
 		parent, err := h.deleteOne(ctx, id)
 		if err == nil && parent != "" {
@@ -167,4 +171,26 @@ func (h *Host) releaseParent(ctx context.Context, id string) (string, error) {
 		return id, nil
 	}
 	return "", nil
+}
+
+// markDeleted remembers that a rollout's session was deleted. Other sessions have no log.
+func (h *Host) markDeleted(ctx context.Context, id string) error {
+	log, err := h.bus.ReadLog(ctx, id)
+	if errors.Is(err, bus.ErrDamaged) || err == nil && len(log.Entries) == 0 {
+		return nil
+	}
+	if err == nil {
+		err = h.store.Create(ctx, deletedPrefix+id, nil, 0)
+	}
+	if err != nil && !errors.Is(err, store.ErrExists) {
+		return fmt.Errorf("delete session %s: %w", id, err)
+	}
+	return nil
+}
+
+// isDeleted reports whether a session that cannot be loaded was deleted.
+func (h *Host) isDeleted(id string) bool {
+	_, marked := h.store.Load(deletedPrefix + id)
+	_, shared := h.record(id)
+	return marked == nil || shared == nil
 }

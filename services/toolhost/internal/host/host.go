@@ -1,5 +1,5 @@
-// Package host owns the sessions of one shard. It stores them, executes calls in them exactly once
-// and publishes new table versions.
+// Package host owns the sessions of one tool host. It stores them, executes calls in them exactly
+// once and publishes new table versions.
 package host
 
 import (
@@ -13,6 +13,7 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/toolsandbox/toolsandbox/internal/bus"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
@@ -58,11 +59,13 @@ const (
 	slowAgent = time.Second
 )
 
-// Bus publishes new table versions and reads setups. bus.ToolHost implements it.
+// Bus publishes new table versions, and reads setups and logs. bus.ToolHost implements it.
 type Bus interface {
 	PublishSnapshot(ctx context.Context, snapshot *busv1.Snapshot) error
 	// Setup returns the setup with a digest, or bus.ErrNotFound.
 	Setup(ctx context.Context, digest string) (*setupv1.Setup, error)
+	// ReadLog returns the log of a rollout, without entries if there is none, or bus.ErrDamaged.
+	ReadLog(ctx context.Context, rolloutID string) (*bus.Log, error)
 }
 
 // Config limits the resources of sessions.

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,9 +16,9 @@ import (
 const maxScan = 10_000
 
 // Tables returns the table versions at a message. Without names it returns all tables.
-func (h *Host) Tables(id string, index int32, names []string) ([]*worldv1.Table, error) {
+func (h *Host) Tables(ctx context.Context, id string, index int32, names []string) ([]*worldv1.Table, error) {
 	defer h.lock(id)()
-	l, err := h.load(id)
+	l, err := h.current(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -39,9 +40,9 @@ func (h *Host) Tables(id string, index int32, names []string) ([]*worldv1.Table,
 
 // Versions returns every version of a session's tables, including those shared with parents, by
 // table, then index.
-func (h *Host) Versions(id string) ([]*worldv1.Table, error) {
+func (h *Host) Versions(ctx context.Context, id string) ([]*worldv1.Table, error) {
 	defer h.lock(id)()
-	l, err := h.load(id)
+	l, err := h.current(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -54,9 +55,9 @@ func (h *Host) Versions(id string) ([]*worldv1.Table, error) {
 }
 
 // Get returns the description of a session.
-func (h *Host) Get(id string) (*toolhostv1.Session, error) {
+func (h *Host) Get(ctx context.Context, id string) (*toolhostv1.Session, error) {
 	defer h.lock(id)()
-	l, err := h.load(id)
+	l, err := h.current(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +86,7 @@ func (h *Host) List(prefix, after string, limit int) (sessions []*toolhostv1.Ses
 	for range maxScan / max(limit, 1) {
 		more, err = h.store.List(prefix, after, limit, func(id string, meta []byte, _ int32) error {
 			after = id
-			if strings.HasPrefix(id, setupPrefix) || len(sessions) == limit {
+			if strings.HasPrefix(id, ownPrefix) || len(sessions) == limit {
 				return nil
 			}
 			record := &toolhostv1.SessionRecord{}
@@ -100,9 +101,9 @@ func (h *Host) List(prefix, after string, limit int) (sessions []*toolhostv1.Ses
 		if err != nil {
 			return nil, false, fmt.Errorf("list sessions: %w", err)
 		}
-		if !more || len(sessions) == limit || strings.HasPrefix(after, setupPrefix) {
+		if !more || len(sessions) == limit || strings.HasPrefix(after, ownPrefix) {
 			break
 		}
 	}
-	return sessions, more && !strings.HasPrefix(after, setupPrefix), nil
+	return sessions, more && !strings.HasPrefix(after, ownPrefix), nil
 }

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/toolsandbox/toolsandbox/internal/bus"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
@@ -37,22 +38,78 @@ func (h *Host) Restore(ctx context.Context, id string, creation Creation, execut
 	if err != nil {
 		return 0, 0, err
 	}
+	if _, repeated, dropped, err = h.follow(ctx, id, l, executions); err != nil {
+		return repeated, dropped, err
+	}
+	return repeated, dropped, h.publishAll(ctx, id, start, executions)
+}
+
+// current returns the state of a session that is not behind its rollout's log, for a call that does
+// not name the state that it expects. The copy of this host may be old or missing, because another
+// host owned the session meanwhile. A session without a log, such as a fork, has one copy. A log
+// that cannot be read says nothing.
+func (h *Host) current(ctx context.Context, id string) (*openSession, error) {
+	l, err := h.load(id)
+	missing := errors.Is(err, ErrNotFound)
+	if err != nil && (!missing || h.isDeleted(id)) || err == nil && l.parent != "" {
+		return l, err
+	}
+	log, logErr := h.bus.ReadLog(ctx, id)
+	if errors.Is(logErr, bus.ErrDamaged) || logErr == nil && len(log.Entries) == 0 {
+		return l, err
+	}
+	if logErr != nil {
+		return nil, fmt.Errorf("session %s: %w", id, logErr)
+	}
+	if missing {
+		rollout := log.Entries[0].GetStart().GetRollout()
+		if rollout.GetReplay() { // the answers that it replays are not in its log
+			return nil, err
+		}
+		if l, err = h.begin(ctx, id, Creation{Origin: SetupRef{Digest: rollout.GetSetupDigest()}, Services: rollout.GetHostedServices()}); err != nil {
+			return nil, err
+		}
+	}
+	executions := bus.Executions(log.Entries)
+	if common, _, err := h.commonExecutions(id, executions); err != nil || common == len(executions) {
+		return l, err
+	}
+	l, _, _, err = h.follow(ctx, id, l, executions)
+	return l, err
+}
+
+// begin creates a session that is missing.
+func (h *Host) begin(ctx context.Context, id string, creation Creation) (*openSession, error) {
+	start, err := h.setupFor(ctx, creation.Origin)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := h.createLocked(ctx, id, start, creation); err != nil {
+		return nil, err
+	}
+	return h.load(id)
+}
+
+// follow brings a session to its state after executions: it drops others and repeats missing ones.
+func (h *Host) follow(
+	ctx context.Context, id string, l *openSession, executions []*toolhostv1.Execution,
+) (session *openSession, repeated, dropped int, err error) {
 	common, last, err := h.commonExecutions(id, executions)
 	if err != nil {
-		return 0, 0, err
+		return nil, 0, 0, err
 	}
-	if want := start.digestAt(executions[:common]); !bytes.Equal(l.digest, want) {
+	if want := l.setup.digestAt(executions[:common]); !bytes.Equal(l.digest, want) {
 		if l, dropped, err = h.rollBack(ctx, id, l, last, executions[:common]); err != nil {
-			return 0, 0, err
+			return nil, 0, 0, err
 		}
 	}
 	for _, execution := range executions[common:] {
 		if l, err = h.repeatExecution(ctx, id, l, execution); err != nil {
-			return repeated, dropped, err
+			return nil, repeated, dropped, err
 		}
 		repeated++
 	}
-	return repeated, dropped, h.publishAll(ctx, id, start, executions)
+	return l, repeated, dropped, nil
 }
 
 // digestAt returns the digest of a session after executions.

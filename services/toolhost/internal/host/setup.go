@@ -25,8 +25,13 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/tool"
 )
 
-// setupPrefix is the prefix of the ids of stored setups. Session ids cannot start with it.
-const setupPrefix = "~setup."
+// setupPrefix is the prefix of the ids of stored setups, deletedPrefix that of the marks of deleted
+// sessions. Session ids cannot start with ownPrefix.
+const (
+	ownPrefix     = "~"
+	setupPrefix   = ownPrefix + "setup."
+	deletedPrefix = ownPrefix + "deleted."
+)
 
 // compiledSetup is a setup that sessions share. It is immutable.
 type compiledSetup struct {

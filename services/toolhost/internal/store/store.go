@@ -1,4 +1,4 @@
-// Package store stores the sessions of one toolhost shard in a bbolt file: each session's meta,
+// Package store stores the sessions of one tool host in a bbolt file: each session's meta,
 // table versions and outcomes.
 //
 // All sessions share flat buckets, so 100,000 of them cost no more than their data. One transaction

@@ -2160,6 +2160,62 @@ func (x *CallVerdict) GetExceptionType() string {
 	return ""
 }
 
+// Membership is the live processes of a service. Subject member.<service>, stream MEMBER. The last
+// message of the subject counts, and each names the one that it replaces.
+type Membership struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its number. It grows with each change, also when the stream was lost.
+	Epoch int64 `protobuf:"varint,1,opt,name=epoch,proto3" json:"epoch,omitempty"`
+	// The addresses that the members announce, sorted. Each is one member.
+	Addresses     []string `protobuf:"bytes,2,rep,name=addresses,proto3" json:"addresses,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Membership) Reset() {
+	*x = Membership{}
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Membership) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Membership) ProtoMessage() {}
+
+func (x *Membership) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Membership.ProtoReflect.Descriptor instead.
+func (*Membership) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *Membership) GetEpoch() int64 {
+	if x != nil {
+		return x.Epoch
+	}
+	return 0
+}
+
+func (x *Membership) GetAddresses() []string {
+	if x != nil {
+		return x.Addresses
+	}
+	return nil
+}
+
 var File_toolsandbox_bus_v1_bus_proto protoreflect.FileDescriptor
 
 const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
@@ -2335,7 +2391,11 @@ const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"\acorrect\x18\x01 \x01(\bR\acorrect\x12\x14\n" +
 	"\x05check\x18\x02 \x01(\tR\x05check\x12\x16\n" +
 	"\x06detail\x18\x03 \x01(\tR\x06detail\x12%\n" +
-	"\x0eexception_type\x18\x04 \x01(\tR\rexceptionType*\xd3\x01\n" +
+	"\x0eexception_type\x18\x04 \x01(\tR\rexceptionType\"@\n" +
+	"\n" +
+	"Membership\x12\x14\n" +
+	"\x05epoch\x18\x01 \x01(\x03R\x05epoch\x12\x1c\n" +
+	"\taddresses\x18\x02 \x03(\tR\taddresses*\xd3\x01\n" +
 	"\tEndReason\x12\x1a\n" +
 	"\x16END_REASON_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13END_REASON_FINISHED\x10\x01\x12\x1c\n" +
@@ -2388,7 +2448,7 @@ func file_toolsandbox_bus_v1_bus_proto_rawDescGZIP() []byte {
 }
 
 var file_toolsandbox_bus_v1_bus_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_toolsandbox_bus_v1_bus_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
+var file_toolsandbox_bus_v1_bus_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
 var file_toolsandbox_bus_v1_bus_proto_goTypes = []any{
 	(EndReason)(0),                // 0: toolsandbox.bus.v1.EndReason
 	(CauseKind)(0),                // 1: toolsandbox.bus.v1.CauseKind
@@ -2413,57 +2473,58 @@ var file_toolsandbox_bus_v1_bus_proto_goTypes = []any{
 	(*Cause)(nil),                 // 20: toolsandbox.bus.v1.Cause
 	(*CallGrade)(nil),             // 21: toolsandbox.bus.v1.CallGrade
 	(*CallVerdict)(nil),           // 22: toolsandbox.bus.v1.CallVerdict
-	(*v1.Player)(nil),             // 23: toolsandbox.agentgw.v1.Player
-	(v11.HostedServices)(0),       // 24: toolsandbox.toolhost.v1.HostedServices
-	(*v1.SpendLimit)(nil),         // 25: toolsandbox.agentgw.v1.SpendLimit
-	(*v12.Message)(nil),           // 26: toolsandbox.world.v1.Message
-	(*v12.TableVersion)(nil),      // 27: toolsandbox.world.v1.TableVersion
-	(*v13.Clock)(nil),             // 28: toolsandbox.setup.v1.Clock
-	(*timestamppb.Timestamp)(nil), // 29: google.protobuf.Timestamp
-	(*v1.Usage)(nil),              // 30: toolsandbox.agentgw.v1.Usage
-	(*v11.ServiceAnswer)(nil),     // 31: toolsandbox.toolhost.v1.ServiceAnswer
-	(*v1.Remark)(nil),             // 32: toolsandbox.agentgw.v1.Remark
-	(*v1.Instance)(nil),           // 33: toolsandbox.agentgw.v1.Instance
-	(v12.Role)(0),                 // 34: toolsandbox.world.v1.Role
-	(v1.FailureClass)(0),          // 35: toolsandbox.agentgw.v1.FailureClass
-	(*v12.Table)(nil),             // 36: toolsandbox.world.v1.Table
+	(*Membership)(nil),            // 23: toolsandbox.bus.v1.Membership
+	(*v1.Player)(nil),             // 24: toolsandbox.agentgw.v1.Player
+	(v11.HostedServices)(0),       // 25: toolsandbox.toolhost.v1.HostedServices
+	(*v1.SpendLimit)(nil),         // 26: toolsandbox.agentgw.v1.SpendLimit
+	(*v12.Message)(nil),           // 27: toolsandbox.world.v1.Message
+	(*v12.TableVersion)(nil),      // 28: toolsandbox.world.v1.TableVersion
+	(*v13.Clock)(nil),             // 29: toolsandbox.setup.v1.Clock
+	(*timestamppb.Timestamp)(nil), // 30: google.protobuf.Timestamp
+	(*v1.Usage)(nil),              // 31: toolsandbox.agentgw.v1.Usage
+	(*v11.ServiceAnswer)(nil),     // 32: toolsandbox.toolhost.v1.ServiceAnswer
+	(*v1.Remark)(nil),             // 33: toolsandbox.agentgw.v1.Remark
+	(*v1.Instance)(nil),           // 34: toolsandbox.agentgw.v1.Instance
+	(v12.Role)(0),                 // 35: toolsandbox.world.v1.Role
+	(v1.FailureClass)(0),          // 36: toolsandbox.agentgw.v1.FailureClass
+	(*v12.Table)(nil),             // 37: toolsandbox.world.v1.Table
 }
 var file_toolsandbox_bus_v1_bus_proto_depIdxs = []int32{
 	5,  // 0: toolsandbox.bus.v1.Sweep.scenarios:type_name -> toolsandbox.bus.v1.SweepScenario
-	23, // 1: toolsandbox.bus.v1.Sweep.agents:type_name -> toolsandbox.agentgw.v1.Player
-	23, // 2: toolsandbox.bus.v1.Sweep.users:type_name -> toolsandbox.agentgw.v1.Player
-	24, // 3: toolsandbox.bus.v1.Sweep.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
-	25, // 4: toolsandbox.bus.v1.SweepControl.spend_limit:type_name -> toolsandbox.agentgw.v1.SpendLimit
+	24, // 1: toolsandbox.bus.v1.Sweep.agents:type_name -> toolsandbox.agentgw.v1.Player
+	24, // 2: toolsandbox.bus.v1.Sweep.users:type_name -> toolsandbox.agentgw.v1.Player
+	25, // 3: toolsandbox.bus.v1.Sweep.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
+	26, // 4: toolsandbox.bus.v1.SweepControl.spend_limit:type_name -> toolsandbox.agentgw.v1.SpendLimit
 	4,  // 5: toolsandbox.bus.v1.SweepControl.rounds:type_name -> toolsandbox.bus.v1.SweepRound
 	8,  // 6: toolsandbox.bus.v1.Job.rollout:type_name -> toolsandbox.bus.v1.Rollout
-	23, // 7: toolsandbox.bus.v1.Rollout.agent:type_name -> toolsandbox.agentgw.v1.Player
-	23, // 8: toolsandbox.bus.v1.Rollout.user:type_name -> toolsandbox.agentgw.v1.Player
-	24, // 9: toolsandbox.bus.v1.Rollout.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
+	24, // 7: toolsandbox.bus.v1.Rollout.agent:type_name -> toolsandbox.agentgw.v1.Player
+	24, // 8: toolsandbox.bus.v1.Rollout.user:type_name -> toolsandbox.agentgw.v1.Player
+	25, // 9: toolsandbox.bus.v1.Rollout.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
 	10, // 10: toolsandbox.bus.v1.LogEntry.start:type_name -> toolsandbox.bus.v1.Start
 	11, // 11: toolsandbox.bus.v1.LogEntry.claim:type_name -> toolsandbox.bus.v1.Claim
 	12, // 12: toolsandbox.bus.v1.LogEntry.turns:type_name -> toolsandbox.bus.v1.Turn
 	15, // 13: toolsandbox.bus.v1.LogEntry.end:type_name -> toolsandbox.bus.v1.End
 	8,  // 14: toolsandbox.bus.v1.Start.rollout:type_name -> toolsandbox.bus.v1.Rollout
-	26, // 15: toolsandbox.bus.v1.Start.messages:type_name -> toolsandbox.world.v1.Message
-	27, // 16: toolsandbox.bus.v1.Start.versions:type_name -> toolsandbox.world.v1.TableVersion
-	28, // 17: toolsandbox.bus.v1.Start.clock:type_name -> toolsandbox.setup.v1.Clock
-	27, // 18: toolsandbox.bus.v1.Claim.versions:type_name -> toolsandbox.world.v1.TableVersion
-	29, // 19: toolsandbox.bus.v1.Claim.started:type_name -> google.protobuf.Timestamp
-	26, // 20: toolsandbox.bus.v1.Turn.messages:type_name -> toolsandbox.world.v1.Message
-	27, // 21: toolsandbox.bus.v1.Turn.versions:type_name -> toolsandbox.world.v1.TableVersion
-	30, // 22: toolsandbox.bus.v1.Turn.usage:type_name -> toolsandbox.agentgw.v1.Usage
-	31, // 23: toolsandbox.bus.v1.Turn.service_answers:type_name -> toolsandbox.toolhost.v1.ServiceAnswer
-	32, // 24: toolsandbox.bus.v1.Turn.remarks:type_name -> toolsandbox.agentgw.v1.Remark
-	33, // 25: toolsandbox.bus.v1.Turn.answered_by:type_name -> toolsandbox.agentgw.v1.Instance
-	34, // 26: toolsandbox.bus.v1.AnsweredTurn.role:type_name -> toolsandbox.world.v1.Role
-	33, // 27: toolsandbox.bus.v1.AnsweredTurn.instance:type_name -> toolsandbox.agentgw.v1.Instance
-	34, // 28: toolsandbox.bus.v1.TurnUsage.role:type_name -> toolsandbox.world.v1.Role
-	30, // 29: toolsandbox.bus.v1.TurnUsage.usage:type_name -> toolsandbox.agentgw.v1.Usage
+	27, // 15: toolsandbox.bus.v1.Start.messages:type_name -> toolsandbox.world.v1.Message
+	28, // 16: toolsandbox.bus.v1.Start.versions:type_name -> toolsandbox.world.v1.TableVersion
+	29, // 17: toolsandbox.bus.v1.Start.clock:type_name -> toolsandbox.setup.v1.Clock
+	28, // 18: toolsandbox.bus.v1.Claim.versions:type_name -> toolsandbox.world.v1.TableVersion
+	30, // 19: toolsandbox.bus.v1.Claim.started:type_name -> google.protobuf.Timestamp
+	27, // 20: toolsandbox.bus.v1.Turn.messages:type_name -> toolsandbox.world.v1.Message
+	28, // 21: toolsandbox.bus.v1.Turn.versions:type_name -> toolsandbox.world.v1.TableVersion
+	31, // 22: toolsandbox.bus.v1.Turn.usage:type_name -> toolsandbox.agentgw.v1.Usage
+	32, // 23: toolsandbox.bus.v1.Turn.service_answers:type_name -> toolsandbox.toolhost.v1.ServiceAnswer
+	33, // 24: toolsandbox.bus.v1.Turn.remarks:type_name -> toolsandbox.agentgw.v1.Remark
+	34, // 25: toolsandbox.bus.v1.Turn.answered_by:type_name -> toolsandbox.agentgw.v1.Instance
+	35, // 26: toolsandbox.bus.v1.AnsweredTurn.role:type_name -> toolsandbox.world.v1.Role
+	34, // 27: toolsandbox.bus.v1.AnsweredTurn.instance:type_name -> toolsandbox.agentgw.v1.Instance
+	35, // 28: toolsandbox.bus.v1.TurnUsage.role:type_name -> toolsandbox.world.v1.Role
+	31, // 29: toolsandbox.bus.v1.TurnUsage.usage:type_name -> toolsandbox.agentgw.v1.Usage
 	0,  // 30: toolsandbox.bus.v1.End.reason:type_name -> toolsandbox.bus.v1.EndReason
 	14, // 31: toolsandbox.bus.v1.End.usage:type_name -> toolsandbox.bus.v1.TurnUsage
-	35, // 32: toolsandbox.bus.v1.End.failure_class:type_name -> toolsandbox.agentgw.v1.FailureClass
+	36, // 32: toolsandbox.bus.v1.End.failure_class:type_name -> toolsandbox.agentgw.v1.FailureClass
 	13, // 33: toolsandbox.bus.v1.End.answered:type_name -> toolsandbox.bus.v1.AnsweredTurn
-	36, // 34: toolsandbox.bus.v1.Snapshot.tables:type_name -> toolsandbox.world.v1.Table
+	37, // 34: toolsandbox.bus.v1.Snapshot.tables:type_name -> toolsandbox.world.v1.Table
 	8,  // 35: toolsandbox.bus.v1.Result.rollout:type_name -> toolsandbox.bus.v1.Rollout
 	15, // 36: toolsandbox.bus.v1.Result.end:type_name -> toolsandbox.bus.v1.End
 	17, // 37: toolsandbox.bus.v1.Result.milestones:type_name -> toolsandbox.bus.v1.Match
@@ -2472,7 +2533,7 @@ var file_toolsandbox_bus_v1_bus_proto_depIdxs = []int32{
 	21, // 40: toolsandbox.bus.v1.Result.call_grade:type_name -> toolsandbox.bus.v1.CallGrade
 	20, // 41: toolsandbox.bus.v1.Result.causes:type_name -> toolsandbox.bus.v1.Cause
 	1,  // 42: toolsandbox.bus.v1.Cause.kind:type_name -> toolsandbox.bus.v1.CauseKind
-	34, // 43: toolsandbox.bus.v1.Cause.role:type_name -> toolsandbox.world.v1.Role
+	35, // 43: toolsandbox.bus.v1.Cause.role:type_name -> toolsandbox.world.v1.Role
 	22, // 44: toolsandbox.bus.v1.CallGrade.euroeval:type_name -> toolsandbox.bus.v1.CallVerdict
 	22, // 45: toolsandbox.bus.v1.CallGrade.bfcl_strict:type_name -> toolsandbox.bus.v1.CallVerdict
 	46, // [46:46] is the sub-list for method output_type
@@ -2496,7 +2557,7 @@ func file_toolsandbox_bus_v1_bus_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_toolsandbox_bus_v1_bus_proto_rawDesc), len(file_toolsandbox_bus_v1_bus_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   21,
+			NumMessages:   22,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -4,7 +4,7 @@
 // 	protoc        (unknown)
 // source: toolsandbox/rpc/v1/rpc.proto
 
-// Options that say how calls carry messages.
+// Options that say how calls carry messages, and the details of errors of calls.
 
 package rpcv1
 
@@ -13,6 +13,7 @@ import (
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	descriptorpb "google.golang.org/protobuf/types/descriptorpb"
 	reflect "reflect"
+	sync "sync"
 	unsafe "unsafe"
 )
 
@@ -22,6 +23,53 @@ const (
 	// Verify that runtime/protoimpl is sufficiently up-to-date.
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
+
+// Moved is a detail of an UNAVAILABLE error: the process that was asked does not own the name. The
+// caller looks the owner up again and retries.
+type Moved struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Epoch of the membership by which that process decided.
+	Epoch         int64 `protobuf:"varint,1,opt,name=epoch,proto3" json:"epoch,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Moved) Reset() {
+	*x = Moved{}
+	mi := &file_toolsandbox_rpc_v1_rpc_proto_msgTypes[0]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Moved) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Moved) ProtoMessage() {}
+
+func (x *Moved) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_rpc_v1_rpc_proto_msgTypes[0]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Moved.ProtoReflect.Descriptor instead.
+func (*Moved) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_rpc_v1_rpc_proto_rawDescGZIP(), []int{0}
+}
+
+func (x *Moved) GetEpoch() int64 {
+	if x != nil {
+		return x.Epoch
+	}
+	return 0
+}
 
 var file_toolsandbox_rpc_v1_rpc_proto_extTypes = []protoimpl.ExtensionInfo{
 	{
@@ -48,15 +96,31 @@ var File_toolsandbox_rpc_v1_rpc_proto protoreflect.FileDescriptor
 
 const file_toolsandbox_rpc_v1_rpc_proto_rawDesc = "" +
 	"\n" +
-	"\x1ctoolsandbox/rpc/v1/rpc.proto\x12\x12toolsandbox.rpc.v1\x1a google/protobuf/descriptor.proto:?\n" +
+	"\x1ctoolsandbox/rpc/v1/rpc.proto\x12\x12toolsandbox.rpc.v1\x1a google/protobuf/descriptor.proto\"\x1d\n" +
+	"\x05Moved\x12\x14\n" +
+	"\x05epoch\x18\x01 \x01(\x03R\x05epoch:?\n" +
 	"\timmutable\x12\x1f.google.protobuf.MessageOptions\x18І\x03 \x01(\bR\timmutableB\xd3\x01\n" +
 	"\x16com.toolsandbox.rpc.v1B\bRpcProtoP\x01ZEgithub.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/rpc/v1;rpcv1\xa2\x02\x03TRX\xaa\x02\x12Toolsandbox.Rpc.V1\xca\x02\x12Toolsandbox\\Rpc\\V1\xe2\x02\x1eToolsandbox\\Rpc\\V1\\GPBMetadata\xea\x02\x14Toolsandbox::Rpc::V1b\x06proto3"
 
+var (
+	file_toolsandbox_rpc_v1_rpc_proto_rawDescOnce sync.Once
+	file_toolsandbox_rpc_v1_rpc_proto_rawDescData []byte
+)
+
+func file_toolsandbox_rpc_v1_rpc_proto_rawDescGZIP() []byte {
+	file_toolsandbox_rpc_v1_rpc_proto_rawDescOnce.Do(func() {
+		file_toolsandbox_rpc_v1_rpc_proto_rawDescData = protoimpl.X.CompressGZIP(unsafe.Slice(unsafe.StringData(file_toolsandbox_rpc_v1_rpc_proto_rawDesc), len(file_toolsandbox_rpc_v1_rpc_proto_rawDesc)))
+	})
+	return file_toolsandbox_rpc_v1_rpc_proto_rawDescData
+}
+
+var file_toolsandbox_rpc_v1_rpc_proto_msgTypes = make([]protoimpl.MessageInfo, 1)
 var file_toolsandbox_rpc_v1_rpc_proto_goTypes = []any{
-	(*descriptorpb.MessageOptions)(nil), // 0: google.protobuf.MessageOptions
+	(*Moved)(nil),                       // 0: toolsandbox.rpc.v1.Moved
+	(*descriptorpb.MessageOptions)(nil), // 1: google.protobuf.MessageOptions
 }
 var file_toolsandbox_rpc_v1_rpc_proto_depIdxs = []int32{
-	0, // 0: toolsandbox.rpc.v1.immutable:extendee -> google.protobuf.MessageOptions
+	1, // 0: toolsandbox.rpc.v1.immutable:extendee -> google.protobuf.MessageOptions
 	1, // [1:1] is the sub-list for method output_type
 	1, // [1:1] is the sub-list for method input_type
 	1, // [1:1] is the sub-list for extension type_name
@@ -75,12 +139,13 @@ func file_toolsandbox_rpc_v1_rpc_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_toolsandbox_rpc_v1_rpc_proto_rawDesc), len(file_toolsandbox_rpc_v1_rpc_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   0,
+			NumMessages:   1,
 			NumExtensions: 1,
 			NumServices:   0,
 		},
 		GoTypes:           file_toolsandbox_rpc_v1_rpc_proto_goTypes,
 		DependencyIndexes: file_toolsandbox_rpc_v1_rpc_proto_depIdxs,
+		MessageInfos:      file_toolsandbox_rpc_v1_rpc_proto_msgTypes,
 		ExtensionInfos:    file_toolsandbox_rpc_v1_rpc_proto_extTypes,
 	}.Build()
 	File_toolsandbox_rpc_v1_rpc_proto = out.File

@@ -1935,6 +1935,98 @@ func (x *TryToolsResponse) GetFaults() []*ToolFault {
 	return nil
 }
 
+// ListHostsRequest asks for the live tool hosts.
+type ListHostsRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListHostsRequest) Reset() {
+	*x = ListHostsRequest{}
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[29]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListHostsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListHostsRequest) ProtoMessage() {}
+
+func (x *ListHostsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[29]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListHostsRequest.ProtoReflect.Descriptor instead.
+func (*ListHostsRequest) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{29}
+}
+
+// ListHostsResponse holds the live tool hosts.
+type ListHostsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Number of the membership; it grows with each change.
+	Epoch int64 `protobuf:"varint,1,opt,name=epoch,proto3" json:"epoch,omitempty"`
+	// The addresses that the tool hosts announce, sorted. Empty if none serves.
+	Addresses     []string `protobuf:"bytes,2,rep,name=addresses,proto3" json:"addresses,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListHostsResponse) Reset() {
+	*x = ListHostsResponse{}
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[30]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListHostsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListHostsResponse) ProtoMessage() {}
+
+func (x *ListHostsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[30]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListHostsResponse.ProtoReflect.Descriptor instead.
+func (*ListHostsResponse) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{30}
+}
+
+func (x *ListHostsResponse) GetEpoch() int64 {
+	if x != nil {
+		return x.Epoch
+	}
+	return 0
+}
+
+func (x *ListHostsResponse) GetAddresses() []string {
+	if x != nil {
+		return x.Addresses
+	}
+	return nil
+}
+
 var File_toolsandbox_toolhost_v1_toolhost_proto protoreflect.FileDescriptor
 
 const file_toolsandbox_toolhost_v1_toolhost_proto_rawDesc = "" +
@@ -2074,14 +2166,17 @@ const file_toolsandbox_toolhost_v1_toolhost_proto_rawDesc = "" +
 	"\x04tool\x18\x04 \x01(\tR\x04tool\x12\x16\n" +
 	"\x06reason\x18\x05 \x01(\tR\x06reason\"N\n" +
 	"\x10TryToolsResponse\x12:\n" +
-	"\x06faults\x18\x01 \x03(\v2\".toolsandbox.toolhost.v1.ToolFaultR\x06faults*\xa2\x01\n" +
+	"\x06faults\x18\x01 \x03(\v2\".toolsandbox.toolhost.v1.ToolFaultR\x06faults\"\x12\n" +
+	"\x10ListHostsRequest\"G\n" +
+	"\x11ListHostsResponse\x12\x14\n" +
+	"\x05epoch\x18\x01 \x01(\x03R\x05epoch\x12\x1c\n" +
+	"\taddresses\x18\x02 \x03(\tR\taddresses*\xa2\x01\n" +
 	"\x0eHostedServices\x12\x1f\n" +
 	"\x1bHOSTED_SERVICES_UNSPECIFIED\x10\x00\x12\x1c\n" +
 	"\x18HOSTED_SERVICES_RECORDED\x10\x01\x12\x1b\n" +
 	"\x17HOSTED_SERVICES_OFFLINE\x10\x02\x12\x18\n" +
 	"\x14HOSTED_SERVICES_LIVE\x10\x03\x12\x1a\n" +
-	"\x16HOSTED_SERVICES_RECORD\x10\x042\xdd\n" +
-	"\n" +
+	"\x16HOSTED_SERVICES_RECORD\x10\x042\xc8\v\n" +
 	"\x0fToolHostService\x12u\n" +
 	"\rCreateSession\x12-.toolsandbox.toolhost.v1.CreateSessionRequest\x1a..toolsandbox.toolhost.v1.CreateSessionResponse\"\x05\x82\xb5\x18\x01\x01\x12d\n" +
 	"\aExecute\x12'.toolsandbox.toolhost.v1.ExecuteRequest\x1a(.toolsandbox.toolhost.v1.ExecuteResponse\"\x06\x82\xb5\x18\x02\x01\a\x12x\n" +
@@ -2096,7 +2191,8 @@ const file_toolsandbox_toolhost_v1_toolhost_proto_rawDesc = "" +
 	"\vForkSession\x12+.toolsandbox.toolhost.v1.ForkSessionRequest\x1a,.toolsandbox.toolhost.v1.ForkSessionResponse\"\x05\x82\xb5\x18\x01\a\x12u\n" +
 	"\rDeleteSession\x12-.toolsandbox.toolhost.v1.DeleteSessionRequest\x1a..toolsandbox.toolhost.v1.DeleteSessionResponse\"\x05\x82\xb5\x18\x01\a\x12j\n" +
 	"\tListTools\x12).toolsandbox.toolhost.v1.ListToolsRequest\x1a*.toolsandbox.toolhost.v1.ListToolsResponse\"\x06\x82\xb5\x18\x02\x01\a\x12f\n" +
-	"\bTryTools\x12(.toolsandbox.toolhost.v1.TryToolsRequest\x1a).toolsandbox.toolhost.v1.TryToolsResponse\"\x05\x82\xb5\x18\x01\aB\xfb\x01\n" +
+	"\bTryTools\x12(.toolsandbox.toolhost.v1.TryToolsRequest\x1a).toolsandbox.toolhost.v1.TryToolsResponse\"\x05\x82\xb5\x18\x01\a\x12i\n" +
+	"\tListHosts\x12).toolsandbox.toolhost.v1.ListHostsRequest\x1a*.toolsandbox.toolhost.v1.ListHostsResponse\"\x05\x82\xb5\x18\x01\aB\xfb\x01\n" +
 	"\x1bcom.toolsandbox.toolhost.v1B\rToolhostProtoP\x01ZOgithub.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1;toolhostv1\xa2\x02\x03TTX\xaa\x02\x17Toolsandbox.Toolhost.V1\xca\x02\x17Toolsandbox\\Toolhost\\V1\xe2\x02#Toolsandbox\\Toolhost\\V1\\GPBMetadata\xea\x02\x19Toolsandbox::Toolhost::V1b\x06proto3"
 
 var (
@@ -2112,7 +2208,7 @@ func file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP() []byte {
 }
 
 var file_toolsandbox_toolhost_v1_toolhost_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes = make([]protoimpl.MessageInfo, 29)
+var file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes = make([]protoimpl.MessageInfo, 31)
 var file_toolsandbox_toolhost_v1_toolhost_proto_goTypes = []any{
 	(HostedServices)(0),            // 0: toolsandbox.toolhost.v1.HostedServices
 	(*CreateSessionRequest)(nil),   // 1: toolsandbox.toolhost.v1.CreateSessionRequest
@@ -2144,48 +2240,50 @@ var file_toolsandbox_toolhost_v1_toolhost_proto_goTypes = []any{
 	(*TryToolsRequest)(nil),        // 27: toolsandbox.toolhost.v1.TryToolsRequest
 	(*ToolFault)(nil),              // 28: toolsandbox.toolhost.v1.ToolFault
 	(*TryToolsResponse)(nil),       // 29: toolsandbox.toolhost.v1.TryToolsResponse
-	(*v1.Setup)(nil),               // 30: toolsandbox.setup.v1.Setup
-	(*v11.Tool)(nil),               // 31: toolsandbox.world.v1.Tool
-	(*v11.TableVersion)(nil),       // 32: toolsandbox.world.v1.TableVersion
-	(*v11.Message)(nil),            // 33: toolsandbox.world.v1.Message
-	(*v11.Table)(nil),              // 34: toolsandbox.world.v1.Table
-	(*v11.TableSchema)(nil),        // 35: toolsandbox.world.v1.TableSchema
-	(*v1.RecordedAnswer)(nil),      // 36: toolsandbox.setup.v1.RecordedAnswer
-	(*v1.ToolModule)(nil),          // 37: toolsandbox.setup.v1.ToolModule
-	(*v1.ToolServer)(nil),          // 38: toolsandbox.setup.v1.ToolServer
-	(v11.Role)(0),                  // 39: toolsandbox.world.v1.Role
+	(*ListHostsRequest)(nil),       // 30: toolsandbox.toolhost.v1.ListHostsRequest
+	(*ListHostsResponse)(nil),      // 31: toolsandbox.toolhost.v1.ListHostsResponse
+	(*v1.Setup)(nil),               // 32: toolsandbox.setup.v1.Setup
+	(*v11.Tool)(nil),               // 33: toolsandbox.world.v1.Tool
+	(*v11.TableVersion)(nil),       // 34: toolsandbox.world.v1.TableVersion
+	(*v11.Message)(nil),            // 35: toolsandbox.world.v1.Message
+	(*v11.Table)(nil),              // 36: toolsandbox.world.v1.Table
+	(*v11.TableSchema)(nil),        // 37: toolsandbox.world.v1.TableSchema
+	(*v1.RecordedAnswer)(nil),      // 38: toolsandbox.setup.v1.RecordedAnswer
+	(*v1.ToolModule)(nil),          // 39: toolsandbox.setup.v1.ToolModule
+	(*v1.ToolServer)(nil),          // 40: toolsandbox.setup.v1.ToolServer
+	(v11.Role)(0),                  // 41: toolsandbox.world.v1.Role
 }
 var file_toolsandbox_toolhost_v1_toolhost_proto_depIdxs = []int32{
-	30, // 0: toolsandbox.toolhost.v1.CreateSessionRequest.setup:type_name -> toolsandbox.setup.v1.Setup
+	32, // 0: toolsandbox.toolhost.v1.CreateSessionRequest.setup:type_name -> toolsandbox.setup.v1.Setup
 	0,  // 1: toolsandbox.toolhost.v1.CreateSessionRequest.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
 	15, // 2: toolsandbox.toolhost.v1.CreateSessionRequest.answers:type_name -> toolsandbox.toolhost.v1.ServiceAnswer
-	31, // 3: toolsandbox.toolhost.v1.CreateSessionResponse.agent_tools:type_name -> toolsandbox.world.v1.Tool
-	31, // 4: toolsandbox.toolhost.v1.CreateSessionResponse.user_tools:type_name -> toolsandbox.world.v1.Tool
-	32, // 5: toolsandbox.toolhost.v1.CreateSessionResponse.versions:type_name -> toolsandbox.world.v1.TableVersion
-	33, // 6: toolsandbox.toolhost.v1.ExecuteRequest.calls:type_name -> toolsandbox.world.v1.Message
-	33, // 7: toolsandbox.toolhost.v1.Execution.calls:type_name -> toolsandbox.world.v1.Message
+	33, // 3: toolsandbox.toolhost.v1.CreateSessionResponse.agent_tools:type_name -> toolsandbox.world.v1.Tool
+	33, // 4: toolsandbox.toolhost.v1.CreateSessionResponse.user_tools:type_name -> toolsandbox.world.v1.Tool
+	34, // 5: toolsandbox.toolhost.v1.CreateSessionResponse.versions:type_name -> toolsandbox.world.v1.TableVersion
+	35, // 6: toolsandbox.toolhost.v1.ExecuteRequest.calls:type_name -> toolsandbox.world.v1.Message
+	35, // 7: toolsandbox.toolhost.v1.Execution.calls:type_name -> toolsandbox.world.v1.Message
 	7,  // 8: toolsandbox.toolhost.v1.Execution.outcome:type_name -> toolsandbox.toolhost.v1.ExecuteResponse
 	1,  // 9: toolsandbox.toolhost.v1.RestoreSessionRequest.create:type_name -> toolsandbox.toolhost.v1.CreateSessionRequest
 	4,  // 10: toolsandbox.toolhost.v1.RestoreSessionRequest.executions:type_name -> toolsandbox.toolhost.v1.Execution
-	33, // 11: toolsandbox.toolhost.v1.ExecuteResponse.answers:type_name -> toolsandbox.world.v1.Message
-	32, // 12: toolsandbox.toolhost.v1.ExecuteResponse.versions:type_name -> toolsandbox.world.v1.TableVersion
+	35, // 11: toolsandbox.toolhost.v1.ExecuteResponse.answers:type_name -> toolsandbox.world.v1.Message
+	34, // 12: toolsandbox.toolhost.v1.ExecuteResponse.versions:type_name -> toolsandbox.world.v1.TableVersion
 	15, // 13: toolsandbox.toolhost.v1.ExecuteResponse.service_answers:type_name -> toolsandbox.toolhost.v1.ServiceAnswer
-	34, // 14: toolsandbox.toolhost.v1.ReadTablesResponse.tables:type_name -> toolsandbox.world.v1.Table
-	34, // 15: toolsandbox.toolhost.v1.ListVersionsResponse.table:type_name -> toolsandbox.world.v1.Table
+	36, // 14: toolsandbox.toolhost.v1.ReadTablesResponse.tables:type_name -> toolsandbox.world.v1.Table
+	36, // 15: toolsandbox.toolhost.v1.ListVersionsResponse.table:type_name -> toolsandbox.world.v1.Table
 	0,  // 16: toolsandbox.toolhost.v1.Session.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
-	35, // 17: toolsandbox.toolhost.v1.Session.schema:type_name -> toolsandbox.world.v1.TableSchema
+	37, // 17: toolsandbox.toolhost.v1.Session.schema:type_name -> toolsandbox.world.v1.TableSchema
 	15, // 18: toolsandbox.toolhost.v1.ListAnswersResponse.answer:type_name -> toolsandbox.toolhost.v1.ServiceAnswer
-	36, // 19: toolsandbox.toolhost.v1.ServiceAnswer.recording:type_name -> toolsandbox.setup.v1.RecordedAnswer
+	38, // 19: toolsandbox.toolhost.v1.ServiceAnswer.recording:type_name -> toolsandbox.setup.v1.RecordedAnswer
 	12, // 20: toolsandbox.toolhost.v1.GetSessionResponse.session:type_name -> toolsandbox.toolhost.v1.Session
 	12, // 21: toolsandbox.toolhost.v1.ListSessionsResponse.sessions:type_name -> toolsandbox.toolhost.v1.Session
 	12, // 22: toolsandbox.toolhost.v1.ForkSessionResponse.session:type_name -> toolsandbox.toolhost.v1.Session
-	37, // 23: toolsandbox.toolhost.v1.ListToolsRequest.tool_modules:type_name -> toolsandbox.setup.v1.ToolModule
-	35, // 24: toolsandbox.toolhost.v1.ListToolsRequest.schema:type_name -> toolsandbox.world.v1.TableSchema
-	38, // 25: toolsandbox.toolhost.v1.ListToolsRequest.tool_servers:type_name -> toolsandbox.setup.v1.ToolServer
-	31, // 26: toolsandbox.toolhost.v1.ToolInfo.tool:type_name -> toolsandbox.world.v1.Tool
-	39, // 27: toolsandbox.toolhost.v1.ToolInfo.visible_to:type_name -> toolsandbox.world.v1.Role
+	39, // 23: toolsandbox.toolhost.v1.ListToolsRequest.tool_modules:type_name -> toolsandbox.setup.v1.ToolModule
+	37, // 24: toolsandbox.toolhost.v1.ListToolsRequest.schema:type_name -> toolsandbox.world.v1.TableSchema
+	40, // 25: toolsandbox.toolhost.v1.ListToolsRequest.tool_servers:type_name -> toolsandbox.setup.v1.ToolServer
+	33, // 26: toolsandbox.toolhost.v1.ToolInfo.tool:type_name -> toolsandbox.world.v1.Tool
+	41, // 27: toolsandbox.toolhost.v1.ToolInfo.visible_to:type_name -> toolsandbox.world.v1.Role
 	25, // 28: toolsandbox.toolhost.v1.ListToolsResponse.tools:type_name -> toolsandbox.toolhost.v1.ToolInfo
-	30, // 29: toolsandbox.toolhost.v1.TryToolsRequest.setup:type_name -> toolsandbox.setup.v1.Setup
+	32, // 29: toolsandbox.toolhost.v1.TryToolsRequest.setup:type_name -> toolsandbox.setup.v1.Setup
 	28, // 30: toolsandbox.toolhost.v1.TryToolsResponse.faults:type_name -> toolsandbox.toolhost.v1.ToolFault
 	1,  // 31: toolsandbox.toolhost.v1.ToolHostService.CreateSession:input_type -> toolsandbox.toolhost.v1.CreateSessionRequest
 	3,  // 32: toolsandbox.toolhost.v1.ToolHostService.Execute:input_type -> toolsandbox.toolhost.v1.ExecuteRequest
@@ -2199,20 +2297,22 @@ var file_toolsandbox_toolhost_v1_toolhost_proto_depIdxs = []int32{
 	22, // 40: toolsandbox.toolhost.v1.ToolHostService.DeleteSession:input_type -> toolsandbox.toolhost.v1.DeleteSessionRequest
 	24, // 41: toolsandbox.toolhost.v1.ToolHostService.ListTools:input_type -> toolsandbox.toolhost.v1.ListToolsRequest
 	27, // 42: toolsandbox.toolhost.v1.ToolHostService.TryTools:input_type -> toolsandbox.toolhost.v1.TryToolsRequest
-	2,  // 43: toolsandbox.toolhost.v1.ToolHostService.CreateSession:output_type -> toolsandbox.toolhost.v1.CreateSessionResponse
-	7,  // 44: toolsandbox.toolhost.v1.ToolHostService.Execute:output_type -> toolsandbox.toolhost.v1.ExecuteResponse
-	6,  // 45: toolsandbox.toolhost.v1.ToolHostService.RestoreSession:output_type -> toolsandbox.toolhost.v1.RestoreSessionResponse
-	9,  // 46: toolsandbox.toolhost.v1.ToolHostService.ReadTables:output_type -> toolsandbox.toolhost.v1.ReadTablesResponse
-	11, // 47: toolsandbox.toolhost.v1.ToolHostService.ListVersions:output_type -> toolsandbox.toolhost.v1.ListVersionsResponse
-	14, // 48: toolsandbox.toolhost.v1.ToolHostService.ListAnswers:output_type -> toolsandbox.toolhost.v1.ListAnswersResponse
-	17, // 49: toolsandbox.toolhost.v1.ToolHostService.GetSession:output_type -> toolsandbox.toolhost.v1.GetSessionResponse
-	19, // 50: toolsandbox.toolhost.v1.ToolHostService.ListSessions:output_type -> toolsandbox.toolhost.v1.ListSessionsResponse
-	21, // 51: toolsandbox.toolhost.v1.ToolHostService.ForkSession:output_type -> toolsandbox.toolhost.v1.ForkSessionResponse
-	23, // 52: toolsandbox.toolhost.v1.ToolHostService.DeleteSession:output_type -> toolsandbox.toolhost.v1.DeleteSessionResponse
-	26, // 53: toolsandbox.toolhost.v1.ToolHostService.ListTools:output_type -> toolsandbox.toolhost.v1.ListToolsResponse
-	29, // 54: toolsandbox.toolhost.v1.ToolHostService.TryTools:output_type -> toolsandbox.toolhost.v1.TryToolsResponse
-	43, // [43:55] is the sub-list for method output_type
-	31, // [31:43] is the sub-list for method input_type
+	30, // 43: toolsandbox.toolhost.v1.ToolHostService.ListHosts:input_type -> toolsandbox.toolhost.v1.ListHostsRequest
+	2,  // 44: toolsandbox.toolhost.v1.ToolHostService.CreateSession:output_type -> toolsandbox.toolhost.v1.CreateSessionResponse
+	7,  // 45: toolsandbox.toolhost.v1.ToolHostService.Execute:output_type -> toolsandbox.toolhost.v1.ExecuteResponse
+	6,  // 46: toolsandbox.toolhost.v1.ToolHostService.RestoreSession:output_type -> toolsandbox.toolhost.v1.RestoreSessionResponse
+	9,  // 47: toolsandbox.toolhost.v1.ToolHostService.ReadTables:output_type -> toolsandbox.toolhost.v1.ReadTablesResponse
+	11, // 48: toolsandbox.toolhost.v1.ToolHostService.ListVersions:output_type -> toolsandbox.toolhost.v1.ListVersionsResponse
+	14, // 49: toolsandbox.toolhost.v1.ToolHostService.ListAnswers:output_type -> toolsandbox.toolhost.v1.ListAnswersResponse
+	17, // 50: toolsandbox.toolhost.v1.ToolHostService.GetSession:output_type -> toolsandbox.toolhost.v1.GetSessionResponse
+	19, // 51: toolsandbox.toolhost.v1.ToolHostService.ListSessions:output_type -> toolsandbox.toolhost.v1.ListSessionsResponse
+	21, // 52: toolsandbox.toolhost.v1.ToolHostService.ForkSession:output_type -> toolsandbox.toolhost.v1.ForkSessionResponse
+	23, // 53: toolsandbox.toolhost.v1.ToolHostService.DeleteSession:output_type -> toolsandbox.toolhost.v1.DeleteSessionResponse
+	26, // 54: toolsandbox.toolhost.v1.ToolHostService.ListTools:output_type -> toolsandbox.toolhost.v1.ListToolsResponse
+	29, // 55: toolsandbox.toolhost.v1.ToolHostService.TryTools:output_type -> toolsandbox.toolhost.v1.TryToolsResponse
+	31, // 56: toolsandbox.toolhost.v1.ToolHostService.ListHosts:output_type -> toolsandbox.toolhost.v1.ListHostsResponse
+	44, // [44:57] is the sub-list for method output_type
+	31, // [31:44] is the sub-list for method input_type
 	31, // [31:31] is the sub-list for extension type_name
 	31, // [31:31] is the sub-list for extension extendee
 	0,  // [0:31] is the sub-list for field type_name
@@ -2231,7 +2331,7 @@ func file_toolsandbox_toolhost_v1_toolhost_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_toolsandbox_toolhost_v1_toolhost_proto_rawDesc), len(file_toolsandbox_toolhost_v1_toolhost_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   29,
+			NumMessages:   31,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

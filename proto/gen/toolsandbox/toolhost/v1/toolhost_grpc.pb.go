@@ -33,15 +33,25 @@ const (
 	ToolHostService_DeleteSession_FullMethodName  = "/toolsandbox.toolhost.v1.ToolHostService/DeleteSession"
 	ToolHostService_ListTools_FullMethodName      = "/toolsandbox.toolhost.v1.ToolHostService/ListTools"
 	ToolHostService_TryTools_FullMethodName       = "/toolsandbox.toolhost.v1.ToolHostService/TryTools"
+	ToolHostService_ListHosts_FullMethodName      = "/toolsandbox.toolhost.v1.ToolHostService/ListHosts"
 )
 
 // ToolHostServiceClient is the client API for ToolHostService service.
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// ToolHostService owns sessions. A session lives on exactly one tool host (shard = hash of its id).
-// Every call that names a session returns NOT_FOUND if it does not exist and FAILED_PRECONDITION if
-// it belongs to another shard. After ABORTED or UNAVAILABLE the result is unknown: retry the call.
+// ToolHostService owns sessions. One of the live tool hosts owns each session: the one with the
+// highest hash of address and id. A change of the tool hosts moves only the sessions of those that
+// came or went. Every call that names a session returns NOT_FOUND if it does not exist, and
+// UNAVAILABLE with the detail toolsandbox.rpc.v1.Moved from a tool host that is not its owner.
+// After ABORTED or UNAVAILABLE the result is unknown: retry the call, at the owner that the
+// addresses of ListHosts give.
+//
+// The owner of a session may have an older copy, or none, since another one owned it. Before it
+// answers a call that does not name the expected digest, it brings the copy to the state of the
+// rollout's log; such a call also has the errors of RestoreSession. It does not make a deleted
+// session again, nor one that replays. A session without a rollout, such as a fork, has no log and
+// does not move: NOT_FOUND from its new owner.
 type ToolHostServiceClient interface {
 	// CreateSession creates a session from a setup, which is given in full or by its digest.
 	// Idempotent by all other fields and the setup: a retry returns the same response. Errors:
@@ -74,15 +84,17 @@ type ToolHostServiceClient interface {
 	ListAnswers(ctx context.Context, in *ListAnswersRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ListAnswersResponse], error)
 	// GetSession returns one session. Read-only, safe to retry. It has no errors of its own.
 	GetSession(ctx context.Context, in *GetSessionRequest, opts ...grpc.CallOption) (*GetSessionResponse, error)
-	// ListSessions lists sessions by id, in pages. Read-only, safe to retry. Errors: INVALID_ARGUMENT
-	// (page token).
+	// ListSessions lists the sessions that this tool host has, by id, in pages: also those that it
+	// does not own any more, in the state that it knows. Read-only, safe to retry. Errors:
+	// INVALID_ARGUMENT (page token).
 	ListSessions(ctx context.Context, in *ListSessionsRequest, opts ...grpc.CallOption) (*ListSessionsResponse, error)
 	// ForkSession creates a session that shares another session's history up to a message. Idempotent
 	// by all fields. Errors: ALREADY_EXISTS (new_session_id belongs to another session),
-	// FAILED_PRECONDITION (index after the last message).
+	// FAILED_PRECONDITION (index after the last message, or another tool host owns new_session_id).
 	ForkSession(ctx context.Context, in *ForkSessionRequest, opts ...grpc.CallOption) (*ForkSessionResponse, error)
-	// DeleteSession deletes a session. Its forks keep the shared history. Idempotent: deleting a
-	// missing session succeeds. It has no errors of its own.
+	// DeleteSession deletes this tool host's copy of a session, whoever owns the session: call every
+	// tool host. Its forks keep the shared history. Idempotent: deleting a missing session succeeds.
+	// It has no errors of its own.
 	DeleteSession(ctx context.Context, in *DeleteSessionRequest, opts ...grpc.CallOption) (*DeleteSessionResponse, error)
 	// ListTools lists the built-in tools, followed by those of a pack. Read-only, safe to retry.
 	// Errors: INVALID_ARGUMENT (the pack's tools or tables are invalid).
@@ -91,6 +103,9 @@ type ToolHostServiceClient interface {
 	// world that nothing else sees, and returns the tools' defects. Read-only, safe to retry. Errors:
 	// INVALID_ARGUMENT (the setup breaks a rule).
 	TryTools(ctx context.Context, in *TryToolsRequest, opts ...grpc.CallOption) (*TryToolsResponse, error)
+	// ListHosts returns the live tool hosts, as this one knows them. Read-only, safe to retry. It has
+	// no errors of its own.
+	ListHosts(ctx context.Context, in *ListHostsRequest, opts ...grpc.CallOption) (*ListHostsResponse, error)
 }
 
 type toolHostServiceClient struct {
@@ -239,13 +254,32 @@ func (c *toolHostServiceClient) TryTools(ctx context.Context, in *TryToolsReques
 	return out, nil
 }
 
+func (c *toolHostServiceClient) ListHosts(ctx context.Context, in *ListHostsRequest, opts ...grpc.CallOption) (*ListHostsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListHostsResponse)
+	err := c.cc.Invoke(ctx, ToolHostService_ListHosts_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // ToolHostServiceServer is the server API for ToolHostService service.
 // All implementations must embed UnimplementedToolHostServiceServer
 // for forward compatibility.
 //
-// ToolHostService owns sessions. A session lives on exactly one tool host (shard = hash of its id).
-// Every call that names a session returns NOT_FOUND if it does not exist and FAILED_PRECONDITION if
-// it belongs to another shard. After ABORTED or UNAVAILABLE the result is unknown: retry the call.
+// ToolHostService owns sessions. One of the live tool hosts owns each session: the one with the
+// highest hash of address and id. A change of the tool hosts moves only the sessions of those that
+// came or went. Every call that names a session returns NOT_FOUND if it does not exist, and
+// UNAVAILABLE with the detail toolsandbox.rpc.v1.Moved from a tool host that is not its owner.
+// After ABORTED or UNAVAILABLE the result is unknown: retry the call, at the owner that the
+// addresses of ListHosts give.
+//
+// The owner of a session may have an older copy, or none, since another one owned it. Before it
+// answers a call that does not name the expected digest, it brings the copy to the state of the
+// rollout's log; such a call also has the errors of RestoreSession. It does not make a deleted
+// session again, nor one that replays. A session without a rollout, such as a fork, has no log and
+// does not move: NOT_FOUND from its new owner.
 type ToolHostServiceServer interface {
 	// CreateSession creates a session from a setup, which is given in full or by its digest.
 	// Idempotent by all other fields and the setup: a retry returns the same response. Errors:
@@ -278,15 +312,17 @@ type ToolHostServiceServer interface {
 	ListAnswers(*ListAnswersRequest, grpc.ServerStreamingServer[ListAnswersResponse]) error
 	// GetSession returns one session. Read-only, safe to retry. It has no errors of its own.
 	GetSession(context.Context, *GetSessionRequest) (*GetSessionResponse, error)
-	// ListSessions lists sessions by id, in pages. Read-only, safe to retry. Errors: INVALID_ARGUMENT
-	// (page token).
+	// ListSessions lists the sessions that this tool host has, by id, in pages: also those that it
+	// does not own any more, in the state that it knows. Read-only, safe to retry. Errors:
+	// INVALID_ARGUMENT (page token).
 	ListSessions(context.Context, *ListSessionsRequest) (*ListSessionsResponse, error)
 	// ForkSession creates a session that shares another session's history up to a message. Idempotent
 	// by all fields. Errors: ALREADY_EXISTS (new_session_id belongs to another session),
-	// FAILED_PRECONDITION (index after the last message).
+	// FAILED_PRECONDITION (index after the last message, or another tool host owns new_session_id).
 	ForkSession(context.Context, *ForkSessionRequest) (*ForkSessionResponse, error)
-	// DeleteSession deletes a session. Its forks keep the shared history. Idempotent: deleting a
-	// missing session succeeds. It has no errors of its own.
+	// DeleteSession deletes this tool host's copy of a session, whoever owns the session: call every
+	// tool host. Its forks keep the shared history. Idempotent: deleting a missing session succeeds.
+	// It has no errors of its own.
 	DeleteSession(context.Context, *DeleteSessionRequest) (*DeleteSessionResponse, error)
 	// ListTools lists the built-in tools, followed by those of a pack. Read-only, safe to retry.
 	// Errors: INVALID_ARGUMENT (the pack's tools or tables are invalid).
@@ -295,6 +331,9 @@ type ToolHostServiceServer interface {
 	// world that nothing else sees, and returns the tools' defects. Read-only, safe to retry. Errors:
 	// INVALID_ARGUMENT (the setup breaks a rule).
 	TryTools(context.Context, *TryToolsRequest) (*TryToolsResponse, error)
+	// ListHosts returns the live tool hosts, as this one knows them. Read-only, safe to retry. It has
+	// no errors of its own.
+	ListHosts(context.Context, *ListHostsRequest) (*ListHostsResponse, error)
 	mustEmbedUnimplementedToolHostServiceServer()
 }
 
@@ -340,6 +379,9 @@ func (UnimplementedToolHostServiceServer) ListTools(context.Context, *ListToolsR
 }
 func (UnimplementedToolHostServiceServer) TryTools(context.Context, *TryToolsRequest) (*TryToolsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method TryTools not implemented")
+}
+func (UnimplementedToolHostServiceServer) ListHosts(context.Context, *ListHostsRequest) (*ListHostsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListHosts not implemented")
 }
 func (UnimplementedToolHostServiceServer) mustEmbedUnimplementedToolHostServiceServer() {}
 func (UnimplementedToolHostServiceServer) testEmbeddedByValue()                         {}
@@ -564,6 +606,24 @@ func _ToolHostService_TryTools_Handler(srv interface{}, ctx context.Context, dec
 	return interceptor(ctx, in, info, handler)
 }
 
+func _ToolHostService_ListHosts_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListHostsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ToolHostServiceServer).ListHosts(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ToolHostService_ListHosts_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ToolHostServiceServer).ListHosts(ctx, req.(*ListHostsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // ToolHostService_ServiceDesc is the grpc.ServiceDesc for ToolHostService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -610,6 +670,10 @@ var ToolHostService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "TryTools",
 			Handler:    _ToolHostService_TryTools_Handler,
+		},
+		{
+			MethodName: "ListHosts",
+			Handler:    _ToolHostService_ListHosts_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{
