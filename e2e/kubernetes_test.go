@@ -15,20 +15,7 @@ import (
 // model, at other addresses. The Job's command starts the sweep; repeated, it resumes the sweep.
 func TestKubernetesSettings(t *testing.T) {
 	dev := filepath.Join("..", "deploy", "k8s", "overlays", "dev")
-	model := exec.CommandContext(t.Context(), filepath.Join(bin, "slowmodel"), "-delay=1ms", "-calls=2")
-	stdout, err := model.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := model.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = model.Wait() }) // the context of the test, which ends before, kills it
-	line, err := bufio.NewReader(stdout).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
-	base := strings.TrimSpace(line)
+	base := startSlowModel(t)
 	t.Setenv("OPENAI_API_KEY", "x")
 	t.Setenv("TOOLSANDBOX_AGENTGW_MODEL_BASE_URLS", base)
 	services := startCluster(t, cluster.Config{Args: []string{"--config", filepath.Join(dev, "settings.yaml"), "--otlp-endpoint="}})
@@ -48,4 +35,23 @@ func TestKubernetesSettings(t *testing.T) {
 			t.Errorf("got %d scenarios and %d resumptions, want 3 or more and %d", len(summary.Scenarios), len(run.Resumptions), resumptions)
 		}
 	}
+}
+
+// startSlowModel starts the fake model and returns its base URL.
+func startSlowModel(t *testing.T) string {
+	t.Helper()
+	model := exec.CommandContext(t.Context(), filepath.Join(bin, "slowmodel"), "-delay=1ms", "-calls=2")
+	stdout, err := model.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := model.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = model.Wait() }) // the context of the test, which ends before, kills it
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(line)
 }

@@ -16,8 +16,12 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/toolsandbox/toolsandbox/e2e/internal/cluster"
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
+	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
+	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
 // encoded sends bytes as they are, and reads no answer.
@@ -34,27 +38,62 @@ func (encoded) Unmarshal(mem.BufferSlice, any) error { return nil }
 // Name implements encoding.CodecV2.
 func (encoded) Name() string { return "proto" }
 
-// TestUploadsAreBounded sends eight requests of 60 MB to an evaluator at once, each of as many
-// empty milestones as fit, which take up a hundred times their size when they are decoded.
+// TestUploadsAreBounded sends eight requests of 60 MB to a service at once, for each method that takes
+// large ones. They have as many empty messages as fit, which take up many times their size when they
+// are decoded.
 func TestUploadsAreBounded(t *testing.T) {
 	t.Parallel()
-	const uploads, size = 8, 60_000_000
+	const size = 60_000_000
 	bound := 128<<20 + max(2, runtime.GOMAXPROCS(0))*100<<20 // of which as many are received at once
 	services := start(t)
-	node, err := proto.Marshal(&evaluationv1.Graph{Nodes: []*evaluationv1.Node{{}}})
+	graph, setup := &evaluationv1.Graph{Nodes: []*evaluationv1.Node{{}}}, &setupv1.Setup{Messages: []*worldv1.Message{{}}}
+	repeat(t, graph, size)
+	repeat(t, setup, size)
+	calls, turn := &toolhostv1.ExecuteRequest{Calls: []*worldv1.Message{{}}}, &agentgwv1.RespondRequest{View: []*worldv1.Message{{}}}
+	repeat(t, calls, size)
+	repeat(t, turn, size)
+	for _, test := range []struct {
+		service, method string
+		request         proto.Message
+	}{
+		{cluster.Evaluator, evaluatorv1.EvaluatorService_PutEvaluations_FullMethodName, &evaluatorv1.PutEvaluationsRequest{
+			Evaluations: []*evaluatorv1.NamedEvaluation{{Scenario: "large", Evaluation: &evaluationv1.Evaluation{Milestones: graph}}},
+		}},
+		{cluster.ToolHost, toolhostv1.ToolHostService_CreateSession_FullMethodName, &toolhostv1.CreateSessionRequest{SessionId: "large", Setup: setup}},
+		{cluster.ToolHost, toolhostv1.ToolHostService_Execute_FullMethodName, calls},
+		{cluster.AgentGateway, agentgwv1.AgentGatewayService_Respond_FullMethodName, turn},
+	} {
+		request, err := proto.Marshal(test.request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		flood(t, services.Address(test.service), test.method, request, string(test.request.ProtoReflect().Descriptor().FullName())+" has ")
+		if services.Ended(test.service) {
+			t.Fatalf("%s: the process has ended", test.method)
+		}
+		got := peakMemory(t, services.Pid(test.service))
+		t.Logf("%s: peak memory %d MiB", test.method, got>>20)
+		if got > bound {
+			t.Errorf("%s: peak memory: got %d MiB, want at most %d", test.method, got>>20, bound>>20)
+		}
+	}
+}
+
+// repeat adds a message's content to it until it has size bytes.
+func repeat(t *testing.T, m proto.Message, size int) {
+	t.Helper()
+	content, err := proto.Marshal(m)
 	if err != nil {
 		t.Fatal(err)
 	}
-	graph := new(evaluationv1.Graph)
-	graph.ProtoReflect().SetUnknown([]byte(strings.Repeat(string(node), size/len(node))))
-	request, err := proto.Marshal(&evaluatorv1.PutEvaluationsRequest{Evaluations: []*evaluatorv1.NamedEvaluation{
-		{Scenario: "large", Evaluation: &evaluationv1.Evaluation{Milestones: graph}},
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	conn, err := grpc.NewClient(services.Address(cluster.Evaluator), grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(encoded{}), grpc.MaxCallSendMsgSize(2*size)))
+	m.ProtoReflect().SetUnknown([]byte(strings.Repeat(string(content), size/len(content)-1)))
+}
+
+// flood sends a request eight times at once, each of which is to be refused with a text.
+func flood(t *testing.T, address, method string, request []byte, want string) {
+	t.Helper()
+	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(encoded{}), grpc.MaxCallSendMsgSize(2*len(request))))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,22 +103,15 @@ func TestUploadsAreBounded(t *testing.T) {
 		}
 	}()
 	var group sync.WaitGroup
-	for range uploads {
+	for range 8 {
 		group.Go(func() {
-			err := conn.Invoke(t.Context(), evaluatorv1.EvaluatorService_PutEvaluations_FullMethodName, request, new([]byte))
-			want := fmt.Sprintf("toolsandbox.evaluator.v1.PutEvaluationsRequest has %d bytes, expected at most 16777216: send it in parts", len(request))
+			err := conn.Invoke(t.Context(), method, request, new([]byte))
 			if status.Code(err) != codes.ResourceExhausted || !strings.Contains(err.Error(), want) {
-				t.Errorf("upload of %d bytes: got %v, want %v: %s", len(request), err, codes.ResourceExhausted, want)
+				t.Errorf("request of %d bytes: got %v, want %v: %s", len(request), err, codes.ResourceExhausted, want)
 			}
 		})
 	}
 	group.Wait()
-	if services.Ended(cluster.Evaluator) {
-		t.Fatal("the evaluator has ended")
-	}
-	if got := peakMemory(t, services.Pid(cluster.Evaluator)); got > bound {
-		t.Errorf("peak memory of the evaluator: got %d MiB, want at most %d", got>>20, bound>>20)
-	}
 }
 
 // peakMemory returns the largest number of bytes that a process had in memory.

@@ -4,7 +4,6 @@
 package bus
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -12,6 +11,7 @@ import (
 
 	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/spf13/pflag"
 
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
@@ -30,37 +30,77 @@ var ErrExists = errors.New("already on the bus with other content")
 // ErrUnavailable means that NATS did not answer for a stream. It may later.
 var ErrUnavailable = errors.New("NATS does not answer")
 
+// ErrFull means that a stream has no room for a message. Nothing that it has is lost, and the
+// publication succeeds when there is room. It is an ErrUnavailable.
+var ErrFull error = fullError{}
+
+type fullError struct{}
+
+func (fullError) Error() string { return "full" }
+
+// Is makes it an ErrUnavailable.
+func (fullError) Is(target error) bool { return target == ErrUnavailable }
+
 // documentCacheSize bounds the caches of decoded setups and of evaluations.
 const documentCacheSize = 4096
 
-// Config configures the streams. It must be equal in all processes of an installation.
+// Config configures the streams that Init makes.
 type Config struct {
 	// Shards is the number of BUS and of SNAPSHOT streams.
 	Shards int
 	// Retention is how long logs, snapshots, results and documents are retained. 0 means without
 	// limit.
 	Retention time.Duration
+	// Bytes bounds all streams together, each with a fixed part, on each NATS server that has a
+	// replica. 0 means without limit. The server reserves them.
+	Bytes int64
 	// Replicas is the number of JetStream replicas of each stream.
 	Replicas int
+	// CreateTimeout bounds the creation of one stream, while a cluster of servers has no leader.
+	CreateTimeout time.Duration
 }
 
 // DefaultConfig returns four shards per kind, one replica, and unlimited retention. A stream stores
 // messages sequentially, so a server that syncs each of them needs several streams.
 func DefaultConfig() Config {
-	return Config{Shards: 4, Replicas: 1}
+	return Config{Shards: 4, Replicas: 1, CreateTimeout: 2 * time.Minute}
+}
+
+// RegisterFlags adds the flags of a process that makes the streams.
+func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
+	fs.IntVar(&c.Shards, "bus-shards", c.Shards, "number of message log streams; it stays what it was when they were made")
+	fs.IntVar(&c.Replicas, "bus-replicas", c.Replicas, "JetStream replicas of each stream")
+	fs.DurationVar(&c.Retention, "bus-retention", c.Retention, "retention of logs, snapshots and results; 0 keeps them for ever")
+	fs.Int64Var(&c.Bytes, "bus-bytes", c.Bytes, "most bytes of all streams on one NATS server; a full stream makes sweeps wait; 0 is no limit")
+	fs.DurationVar(&c.CreateTimeout, "bus-create-timeout", c.CreateTimeout, "longest wait for the creation of one stream, such as for a leader of the NATS servers")
 }
 
 // Validate names the first field that is out of range.
 func (c Config) Validate() error {
 	switch {
 	case c.Shards < 1 || c.Shards > 1024:
-		return fmt.Errorf("bus shards: %d given, expected 1 to 1024", c.Shards)
+		return fmt.Errorf("--bus-shards: %d given, expected 1 to 1024", c.Shards)
 	case c.Replicas < 1 || c.Replicas > 5:
-		return fmt.Errorf("bus replicas: %d given, expected 1 to 5", c.Replicas)
+		return fmt.Errorf("--bus-replicas: %d given, expected 1 to 5", c.Replicas)
 	case c.Retention < 0:
-		return fmt.Errorf("bus retention: %s given, expected 0 (for ever) or more", c.Retention)
+		return fmt.Errorf("--bus-retention: %s given, expected 0 (for ever) or more", c.Retention)
+	case c.Bytes != 0 && c.Bytes < minBytes:
+		return fmt.Errorf("--bus-bytes: %d given, expected 0 (no limit) or at least %d", c.Bytes, int64(minBytes))
+	case c.CreateTimeout <= 0:
+		return fmt.Errorf("--bus-create-timeout: %s given, expected more than 0", c.CreateTimeout)
 	}
 	return nil
+}
+
+// minBytes is the least Config.Bytes. With four shards each stream then takes the largest message.
+const minBytes = 256 << 20
+
+// bytesOf returns the MaxBytes of a stream with a part of all bytes, -1 for no limit.
+func (c Config) bytesOf(share int64) int64 {
+	if c.Bytes == 0 {
+		return -1
+	}
+	return max(c.Bytes/allShares*share, 1)
 }
 
 // store is the base of all stores: the streams and their server.
@@ -88,7 +128,9 @@ type (
 	Snapshots struct{ *store }
 	// Results are the scores of rollouts.
 	Results struct{ *store }
-	// ScoreRequests are requests for missing scores. They are not stored.
+	// Scores are Results that may be stored.
+	Scores struct{ Results }
+	// ScoreRequests are requests to store results. They are not stored.
 	ScoreRequests struct{ *store }
 	// Setups are scenarios without their evaluation.
 	Setups struct{ *store }
@@ -141,7 +183,7 @@ type (
 	Evaluator struct {
 		Logs
 		Snapshots
-		Results
+		Scores
 		ScoreRequests
 		Setups
 		Evaluations
@@ -155,7 +197,7 @@ type Bus struct {
 	Jobs
 	Logs
 	Snapshots
-	Results
+	Scores
 	ScoreRequests
 	Setups
 	ToolSets
@@ -167,7 +209,7 @@ type Bus struct {
 
 func newBus(s *store, evaluations *lru.Cache[string, *evaluationv1.Evaluation]) *Bus {
 	return &Bus{
-		Sweeps{s}, Controls{ControlUpdates{s}}, Jobs{s}, Logs{s}, Snapshots{s}, Results{s}, ScoreRequests{s}, Setups{s}, ToolSets{s}, Evaluations{s, evaluations}, Recordings{s}, Relay{s}, Loads{s},
+		Sweeps{s}, Controls{ControlUpdates{s}}, Jobs{s}, Logs{s}, Snapshots{s}, Scores{Results{s}}, ScoreRequests{s}, Setups{s}, ToolSets{s}, Evaluations{s, evaluations}, Recordings{s}, Relay{s}, Loads{s},
 	}
 }
 
@@ -186,48 +228,7 @@ func (b *Bus) AgentGateway() AgentGateway {
 
 // Evaluator returns the stores of the evaluator.
 func (b *Bus) Evaluator() Evaluator {
-	return Evaluator{b.Logs, b.Snapshots, b.Results, b.ScoreRequests, b.Setups, b.Evaluations}
-}
-
-// Open creates missing streams, updates the settings of existing ones, and returns a bus. A
-// different number of shards than that of the existing installation is an error.
-func Open(ctx context.Context, js jetstream.JetStream, cfg Config) (*Bus, error) {
-	if err := cfg.Validate(); err != nil {
-		return nil, err
-	}
-	setups, err := lru.New[string, *setupv1.Setup](documentCacheSize)
-	if err != nil {
-		return nil, fmt.Errorf("open bus: %w", err)
-	}
-	evaluations, err := lru.New[string, *evaluationv1.Evaluation](documentCacheSize)
-	if err != nil {
-		return nil, fmt.Errorf("open bus: %w", err)
-	}
-	b := &store{js: js, shards: cfg.Shards, retention: cfg.Retention, streams: make(map[string]jetstream.Stream), setups: setups}
-	for _, stream := range streamConfigs(cfg) {
-		handle, err := js.CreateOrUpdateStream(ctx, stream)
-		if err != nil {
-			return nil, fmt.Errorf("open bus: stream %s: %w%s", stream.Name, err, advice(stream.Name, err))
-		}
-		b.streams[stream.Name] = handle
-	}
-	if _, err := js.Stream(ctx, logStream(cfg.Shards)); err == nil {
-		return nil, fmt.Errorf("open bus: the installation has more than %d shards: give every process the same number", cfg.Shards)
-	} else if !errors.Is(err, jetstream.ErrStreamNotFound) {
-		return nil, fmt.Errorf("open bus: %w", err)
-	}
-	return newBus(b, evaluations), nil
-}
-
-// streamOffline is the error code of NATS for a stream with a file that it cannot read.
-const streamOffline = 10194
-
-// advice returns how to get rid of a damaged stream, "" if that is not the error.
-func advice(stream string, err error) string {
-	if failure, ok := errors.AsType[*jetstream.APIError](err); !ok || failure.ErrorCode != streamOffline {
-		return ""
-	}
-	return fmt.Sprintf(": a file below jetstream/*/streams/%s is damaged: stop NATS and remove that directory; toolsandbox run --resume plays what is lost", stream)
+	return Evaluator{b.Logs, b.Snapshots, b.Scores, b.ScoreRequests, b.Setups, b.Evaluations}
 }
 
 // Shards returns the number of log and of snapshot streams.

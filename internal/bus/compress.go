@@ -42,9 +42,23 @@ func compress(msg *nats.Msg) {
 	msg.Header.Set(encodingHeader, encodingS2)
 }
 
+// answeredHeader is a header that NATS adds to its answer to a direct get.
+const answeredHeader = "Nats-Stream"
+
+// isAnswer reports whether NATS published a message itself, as the answer to a direct get whose
+// requester named the subject. Permissions do not apply to such a subject, so the message counts as
+// foreign.
+func isAnswer(header nats.Header) bool { return len(header[answeredHeader]) > 0 }
+
+// foreignData is the data of a message that counts as foreign. No decoder accepts it.
+var foreignData = []byte{0}
+
 // decompressedData returns the decompressed data of a message. Data that contradicts its header is
 // returned as it is: it cannot be decoded anyway.
 func decompressedData(header nats.Header, data []byte) []byte {
+	if isAnswer(header) {
+		return foreignData
+	}
 	if header.Get(encodingHeader) != encodingS2 {
 		return data
 	}

@@ -91,6 +91,19 @@ func isWrongSequence(err error) bool {
 	return ok && (api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence || api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant)
 }
 
+// storeFailed is the error code of NATS for a message that a stream does not store, and fullText
+// its text if the stream has no room for it.
+const (
+	storeFailed = 10077
+	fullText    = "maximum bytes exceeded"
+)
+
+// isFull reports whether a stream had no room for a message.
+func isFull(err error) bool {
+	api, ok := errors.AsType[*jetstream.APIError](err)
+	return ok && api.ErrorCode == storeFailed && api.Description == fullText
+}
+
 // isAmbiguous reports whether a request failed in a way that leaves open whether the server acted
 // on it.
 func isAmbiguous(err error) bool {

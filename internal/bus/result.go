@@ -14,7 +14,7 @@ import (
 
 // PublishResult stores the result of a rollout's round with create-if-absent. created reports
 // whether this call stored it. It is idempotent.
-func (b Results) PublishResult(ctx context.Context, result *busv1.Result) (created bool, err error) {
+func (b Scores) PublishResult(ctx context.Context, result *busv1.Result) (created bool, err error) {
 	id := result.GetRollout().GetId()
 	raw, err := proto.Marshal(result)
 	if err != nil {

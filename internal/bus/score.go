@@ -21,7 +21,7 @@ const scoreBacklog = 1024
 // RequestScore requests that an evaluator reads an ended rollout from the bus and stores its
 // result, if that is missing. The request may be lost: repeat it while there is no result.
 func (b ScoreRequests) RequestScore(rollout *busv1.Rollout, round int32) error {
-	raw, err := proto.Marshal(&busv1.Job{Rollout: rollout, Round: round})
+	raw, err := proto.Marshal(&busv1.Result{Rollout: rollout, Round: round})
 	if err == nil {
 		err = b.js.Conn().Publish(scoreSubject, raw)
 	}
@@ -31,9 +31,29 @@ func (b ScoreRequests) RequestScore(rollout *busv1.Rollout, round int32) error {
 	return nil
 }
 
-// FollowScoreRequests calls handle with each requested rollout and round until ctx is done (then it
-// returns nil) or handle fails. Each request reaches one of the following processes.
-func (b ScoreRequests) FollowScoreRequests(ctx context.Context, handle func(rollout *busv1.Rollout, round int32) error) error {
+// RequestFailure requests that an evaluator stores the end of a rollout that cannot be scored as
+// its result, if that is missing, and waits for it. Only evaluators store results. The error is
+// ErrUnavailable if none answers; it may have stored the result.
+func (b ScoreRequests) RequestFailure(ctx context.Context, rollout *busv1.Rollout, round int32, end *busv1.End) error {
+	raw, err := proto.Marshal(&busv1.Result{Rollout: rollout, Round: round, End: end})
+	if err == nil {
+		ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+		defer cancel()
+		_, err = b.js.Conn().RequestWithContext(ctx, scoreSubject, raw)
+	}
+	if isAmbiguous(err) {
+		err = fmt.Errorf("%w: no evaluator: %w", ErrUnavailable, err)
+	}
+	if err != nil {
+		return fmt.Errorf("request result of %s: %w", rollout.GetId(), err)
+	}
+	return nil
+}
+
+// FollowScoreRequests calls handle with each request until ctx is done (then it returns nil) or
+// handle fails. A request is the rollout and the round of a result, and its end if it cannot be
+// scored. Each request reaches one of the following processes.
+func (b ScoreRequests) FollowScoreRequests(ctx context.Context, handle func(request *busv1.Result) error) error {
 	requests, err := b.js.Conn().QueueSubscribeSync(scoreSubject, "evaluator")
 	if err != nil {
 		return fmt.Errorf("follow score requests: %w", err)
@@ -50,12 +70,15 @@ func (b ScoreRequests) FollowScoreRequests(ctx context.Context, handle func(roll
 		if err != nil {
 			return nilIfDone(ctx, fmt.Errorf("follow score requests: %w", err))
 		}
-		job, err := decode[busv1.Job](msg.Subject, msg.Data)
-		if err != nil {
-			continue // this version sends no such request
+		request, err := decode[busv1.Result](msg.Subject, msg.Data)
+		if err != nil || isAnswer(msg.Header) || msg.Subject != scoreSubject {
+			continue // a foreign message, which a consumer delivers with the subject of its stream
 		}
-		if err := handle(job.GetRollout(), job.GetRound()); err != nil {
+		if err := handle(request); err != nil {
 			return nilIfDone(ctx, fmt.Errorf("follow score requests: %w", err))
+		}
+		if msg.Reply != "" {
+			_ = msg.Respond(nil) // a requester without an answer repeats the request
 		}
 	}
 }

@@ -36,6 +36,23 @@ const (
 	replicaLag = 100 * time.Millisecond
 	// retryDelay is the pause between two attempts.
 	retryDelay = 50 * time.Millisecond
+	// fullDelay is that pause for a stream that is full.
+	fullDelay = time.Second
+)
+
+// These are the parts of Config.Bytes, in hundred-thousandths, so that 1024 shards share one. Logs
+// fill before snapshots do, since a rollout can wait for its log, but a full snapshot stream uses
+// up its attempts.
+const (
+	allShares       = 100_000
+	jobShare        = 3_000
+	resultShare     = 6_000
+	sweepShare      = 3_000
+	setupShare      = 8_000
+	evaluationShare = 4_000
+	recordingShare  = 38_000
+	logShare        = 22_000
+	snapshotShare   = 16_000
 )
 
 func logStream(shard int) string      { return "BUS_" + strconv.Itoa(shard) }
@@ -66,36 +83,40 @@ func resultSubject(rolloutID string, round int32) string {
 	return "result." + roundKey(rolloutID, round)
 }
 
-// streamConfigs lists every stream of an installation, in a fixed order.
+// streamConfigs lists every stream of an installation, in a fixed order. A stream that has its
+// bytes takes nothing more, because what it has may belong to a sweep that runs.
 func streamConfigs(cfg Config) []jetstream.StreamConfig {
-	withRetention := func(name string, subjects ...string) jetstream.StreamConfig {
+	withRetention := func(share int64, name string, subjects ...string) jetstream.StreamConfig {
 		return jetstream.StreamConfig{
 			Name:        name,
 			Subjects:    subjects,
 			Storage:     jetstream.FileStorage,
 			Retention:   jetstream.LimitsPolicy,
 			MaxAge:      cfg.Retention,
+			MaxBytes:    cfg.bytesOf(share),
+			Discard:     jetstream.DiscardNew,
 			Replicas:    cfg.Replicas,
 			AllowDirect: true,
+			Metadata:    map[string]string{shardsKey: strconv.Itoa(cfg.Shards)},
 		}
 	}
-	jobs := withRetention(jobStream, "jobs.>")
+	jobs := withRetention(jobShare, jobStream, "jobs.>")
 	jobs.Retention = jetstream.WorkQueuePolicy
 	jobs.MaxAge = 0
 	// No stream has MaxMsgsPerSubject: nats-server 2.15.2 never returns if the message to remove is
 	// unreadable.
 	streams := []jetstream.StreamConfig{
 		jobs,
-		withRetention(resultStream, "result.>"),
-		withRetention(sweepStream, "sweep.>"),
-		withRetention(setupStream, "setup.*", "tools.*"),
-		withRetention(evaluationStream, "evaluation.*"),
-		withRetention(recordingStream, "turn.>", "answer.>"),
+		withRetention(resultShare, resultStream, "result.>"),
+		withRetention(sweepShare, sweepStream, "sweep.>"),
+		withRetention(setupShare, setupStream, "setup.*", "tools.*"),
+		withRetention(evaluationShare, evaluationStream, "evaluation.*"),
+		withRetention(recordingShare, recordingStream, "turn.>", "answer.>"),
 	}
 	for shard := range cfg.Shards {
 		streams = append(streams,
-			withRetention(logStream(shard), streamSubject("bus", shard)),
-			withRetention(snapshotStream(shard), streamSubject("snapshot", shard)))
+			withRetention(logShare/int64(cfg.Shards), logStream(shard), streamSubject("bus", shard)),
+			withRetention(snapshotShare/int64(cfg.Shards), snapshotStream(shard), streamSubject("snapshot", shard)))
 	}
 	return streams
 }
@@ -127,7 +148,7 @@ func attempt(ctx context.Context, stream string, request func(ctx context.Contex
 		err := request(attemptCtx)
 		cancel()
 		if errors.Is(err, jetstream.ErrStreamNotFound) {
-			return fmt.Errorf("stream %s: %w: start the services again, which make it", stream, err)
+			return fmt.Errorf("stream %s: %w: toolsandbox bus init makes it again", stream, err)
 		}
 		if !isAmbiguous(err) {
 			return err
@@ -135,7 +156,11 @@ func attempt(ctx context.Context, stream string, request func(ctx context.Contex
 		if time.Since(start) > requestTimeout {
 			return unavailableError(stream, err)
 		}
-		timer := time.NewTimer(retryDelay)
+		delay := retryDelay
+		if isFull(err) {
+			delay = fullDelay
+		}
+		timer := time.NewTimer(delay)
 		select {
 		case <-ctx.Done():
 			timer.Stop()
@@ -145,8 +170,11 @@ func attempt(ctx context.Context, stream string, request func(ctx context.Contex
 	}
 }
 
-// unavailableError names the stream that did not answer, and a remedy.
+// unavailableError names the stream that did not answer or is full, and a remedy.
 func unavailableError(stream string, err error) error {
+	if isFull(err) {
+		return fmt.Errorf("stream %s: %w: it takes nothing until what it has is older than --bus-retention: raise --bus-bytes with toolsandbox bus init", stream, ErrFull)
+	}
 	return fmt.Errorf("%w: stream %s: %w: see that NATS runs and has this stream", ErrUnavailable, stream, err)
 }
 
@@ -310,12 +338,30 @@ func (b *store) nextMessage(ctx context.Context, stream, subject string, from ui
 	return decompress(msg, err)
 }
 
-// decompress returns a stored message with decompressed data.
+// decompress returns a message of a direct get with decompressed data.
 func decompress(msg *jetstream.RawStreamMsg, err error) (*jetstream.RawStreamMsg, error) {
 	if err != nil {
 		return nil, err
 	}
-	msg.Data = decompressedData(msg.Header, msg.Data)
+	values := msg.Header[answeredHeader]
+	if len(values) == 0 {
+		return nil, errors.New("nats: an answer to a direct get lacks its headers")
+	}
+	// The last value of each header is of this direct get. The client reads the first.
+	msg.Header[answeredHeader] = values[:len(values)-1]
+	if !isAnswer(msg.Header) {
+		msg.Data = decompressedData(msg.Header, msg.Data)
+		return msg, nil
+	}
+	sequences, subjects := msg.Header[jetstream.SequenceHeader], msg.Header[jetstream.SubjectHeader]
+	if len(sequences) == 0 || len(subjects) == 0 {
+		return nil, errors.New("nats: an answer to a direct get lacks its headers")
+	}
+	sequence, err := strconv.ParseUint(sequences[len(sequences)-1], 10, 64)
+	if err != nil {
+		return nil, fmt.Errorf("nats: sequence of an answer: %w", err)
+	}
+	msg.Sequence, msg.Subject, msg.Data = sequence, subjects[len(subjects)-1], foreignData
 	return msg, nil
 }
 

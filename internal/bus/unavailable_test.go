@@ -49,7 +49,7 @@ func TestLostStream(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = b.ResultIDs(t.Context(), "s", func(string, int32) {})
-	if err == nil || !strings.Contains(err.Error(), "stream RESULT: ") || !strings.Contains(err.Error(), ": start the services again, which make it") {
+	if err == nil || !strings.Contains(err.Error(), "stream RESULT: ") || !strings.Contains(err.Error(), ": toolsandbox bus init makes it again") {
 		t.Errorf("RESULT: got %v, want an error that names the stream and what to do", err)
 	}
 }

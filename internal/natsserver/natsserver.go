@@ -19,6 +19,7 @@ import (
 const (
 	readyTimeout = 20 * time.Second
 	maxPayload   = 8 << 20
+	tlsTimeout   = 10 * time.Second // of a handshake on a busy machine
 )
 
 // Config configures a server.
@@ -29,6 +30,8 @@ type Config struct {
 	Listen string
 	// Sync is the sync policy. Empty selects SyncInterval.
 	Sync Sync
+	// Access is who may connect, and to what. The zero value lets everybody do everything.
+	Access Access
 }
 
 // Server is an embedded NATS JetStream server. It is safe for concurrent use.
@@ -70,6 +73,9 @@ func Start(cfg Config) (*Server, error) {
 			return nil, fmt.Errorf("NATS: listen on %s: %w", cfg.Listen, err)
 		}
 		options.Host, options.Port = host, port
+	}
+	if err := cfg.Access.apply(options); err != nil {
+		return nil, err
 	}
 	if options.SyncAlways {
 		// A syncing goroutine blocks its processor.

@@ -96,9 +96,13 @@ func (p *Process) Run(ctx context.Context) (err error) {
 	return p.await(ctx, ended, logger)
 }
 
-// connect connects to the installation and runs the body.
+// connect connects to the installation and runs the body. A process that is stopped while it waits
+// for the installation has nothing to finish.
 func (p *Process) connect(ctx context.Context, options rpc.Options) (err error) {
 	m, err := rpc.Connect(ctx, p.network, options)
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package process
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"os"
@@ -9,8 +10,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/toolsandbox/toolsandbox/internal/natsserver"
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
+	"github.com/toolsandbox/toolsandbox/internal/testkit/natstest"
 	"github.com/toolsandbox/toolsandbox/internal/testkit/porttest"
 )
 
@@ -33,18 +34,9 @@ func quiet(t *testing.T) {
 
 func TestProcess(t *testing.T) {
 	quiet(t)
-	address := porttest.Address(t)
-	nats, err := natsserver.Start(natsserver.Config{Dir: t.TempDir(), Listen: address})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := nats.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
+	url, _ := natstest.Listen(t)
 	broken := errors.New("broken")
-	running := "--nats-url=nats://" + address
+	running := "--nats-url=" + url
 	tests := []struct {
 		name string
 		args []string
@@ -54,12 +46,12 @@ func TestProcess(t *testing.T) {
 		text string // of the error; empty for none
 	}{
 		{"to its end", []string{running, "--extra=5"}, nil, nil, ExitOK, ""},
-		{"from the environment", nil, map[string]string{"TOOLSANDBOX_NATS_URL": "nats://" + address, "TOOLSANDBOX_EXTRA": "5"}, nil, ExitOK, ""},
+		{"from the environment", nil, map[string]string{"TOOLSANDBOX_NATS_URL": url, "TOOLSANDBOX_EXTRA": "5"}, nil, ExitOK, ""},
 		{"flag over environment", []string{running, "--extra=5"}, map[string]string{"TOOLSANDBOX_EXTRA": "6"}, nil, ExitOK, ""},
 		{"body fails", []string{running, "--extra=5"}, nil, broken, ExitFailure, "broken"},
 		{"bad variable", nil, map[string]string{"TOOLSANDBOX_EXTRA": "x"}, nil, ExitUsage, "environment variable TOOLSANDBOX_EXTRA: "},
 		{"out of range", []string{"--grace=-1s", "--log-format=xml"}, nil, nil, ExitUsage, "--log-format: \"xml\" given, expected text or json; --grace: -1s given, expected 0 or more"},
-		{"no NATS", []string{"--nats-url=nats://" + porttest.Address(t)}, nil, nil, ExitFailure, "cannot be reached"},
+		{"no NATS", []string{"--nats-url=nats://127.0.0.1:99999"}, nil, nil, ExitFailure, "cannot be reached"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -102,19 +94,45 @@ func runIn(t *testing.T, lookup func(string) (string, bool), flags *pflag.FlagSe
 	return process.Run(t.Context())
 }
 
-// TestHangingService stops a service that drains, and one that hangs. Both end with the grace time.
-func TestHangingService(t *testing.T) {
-	quiet(t)
-	address := porttest.Address(t)
-	nats, err := natsserver.Start(natsserver.Config{Dir: t.TempDir(), Listen: address})
+// TestStopWhileWaiting stops a service that waits for NATS: it says so at once and ends without an
+// error.
+func TestStopWhileWaiting(t *testing.T) {
+	flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
+	process := NewProcess(rpc.Evaluator, func(*pflag.FlagSet) Run {
+		return func(context.Context, *rpc.Node) error { return errors.New("it ran without NATS") }
+	}, flags)
+	url := "nats://" + porttest.Address(t)
+	if err := flags.Parse([]string{"--nats-url=" + url}); err != nil {
+		t.Fatal(err)
+	}
+	log, said, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() {
-		if err := nats.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
+	before := os.Stderr
+	os.Stderr = said
+	defer func() { os.Stderr = before }()
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	ended := make(chan error, 1)
+	go func() { ended <- process.Run(ctx) }()
+	line, err := bufio.NewReader(log).ReadString('\n')
+	if want := `msg="waiting for NATS and its streams" address=` + url; err != nil || !strings.Contains(line, want) {
+		t.Errorf("log: got %q and %v, want %q", line, err, want)
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Errorf("Run: got %v, want nil", err)
+	}
+	if err := errors.Join(said.Close(), log.Close()); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestHangingService stops a service that drains, and one that hangs. Both end with the grace time.
+func TestHangingService(t *testing.T) {
+	quiet(t)
+	url, _ := natstest.Listen(t)
 	hung := make(chan struct{})
 	for name, test := range map[string]struct {
 		body Run
@@ -135,7 +153,7 @@ func TestHangingService(t *testing.T) {
 			process := NewProcess(rpc.Evaluator, func(*pflag.FlagSet) Run {
 				return func(ctx context.Context, m *rpc.Node) error { stop(); return test.body(ctx, m) }
 			}, flags)
-			if err := flags.Parse([]string{"--nats-url=nats://" + address, "--grace=50ms"}); err != nil {
+			if err := flags.Parse([]string{"--nats-url=" + url, "--grace=50ms"}); err != nil {
 				t.Fatal(err)
 			}
 			if err := process.Run(ctx); (err == nil) != (test.want == "") || err != nil && !strings.HasPrefix(err.Error(), test.want) {

@@ -28,6 +28,12 @@ type Config struct {
 	NATSURL string
 	// NATSCredentials is a file with NATS user credentials, empty for none.
 	NATSCredentials string
+	// NATSUser is the user of NATS, by default the role. NATSPasswordFile is a file with its password,
+	// empty for none. The file is read again at each connection.
+	NATSUser, NATSPasswordFile string
+	// NATSCA, NATSCert and NATSKey are PEM files: the certificate authority of the NATS servers, and
+	// this process's certificate for them. The first turns TLS on.
+	NATSCA, NATSCert, NATSKey string
 	// Addresses of each service: one entry per shard (tool host), or one for all replicas.
 	Orchestrators, ToolHosts, AgentGateways, Evaluators []string
 	// ShardIndex is this process's position in its service's list of shards.
@@ -50,7 +56,7 @@ type Config struct {
 	Reflection bool
 	// Sync is the sync policy of the embedded NATS server.
 	Sync natsserver.Sync
-	// Bus configures the streams.
+	// Bus configures the streams that InitBus and an installation in one process make.
 	Bus bus.Config
 }
 
@@ -76,9 +82,8 @@ func DefaultConfig() Config {
 // RegisterFlags adds the flags of this package.
 func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
 	c.registerPeers(fs)
+	c.registerNATS(fs)
 	fs.StringVar(&c.Listen, "listen", c.Listen, "address to listen on (default: the address of this service, see --*-addr)")
-	fs.StringVar(&c.NATSURL, "nats-url", c.NATSURL, "NATS servers, separated by commas")
-	fs.StringVar(&c.NATSCredentials, "nats-creds", c.NATSCredentials, "file with NATS user credentials")
 	fs.StringSliceVar(&c.ToolHosts, "toolhost-addr", c.ToolHosts, "addresses of the tool hosts, one per shard, in shard order")
 	fs.StringSliceVar(&c.AgentGateways, "agentgw-addr", c.AgentGateways, "address of the agent gateway; calls are balanced over all addresses of a name")
 	fs.IntVar(&c.ShardIndex, "shard-index", c.ShardIndex, "position of this process among the shards of its service")
@@ -86,9 +91,23 @@ func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&c.TLSIdentity, "tls-identity", c.TLSIdentity, "with --tls-ca: beginning of the URI in a peer's certificate; its role follows: orchestrator, toolhost, agentgw, evaluator, client or admin")
 	fs.StringVar(&c.AccessFile, "access-file", c.AccessFile, "YAML file with teams, tokens, issuers and grants; the orchestrator and the evaluator then serve only these teams")
 	fs.BoolVar(&c.Reflection, "reflection", c.Reflection, "serve gRPC reflection")
-	fs.IntVar(&c.Bus.Shards, "bus-shards", c.Bus.Shards, "number of message log streams; equal in all processes")
-	fs.IntVar(&c.Bus.Replicas, "bus-replicas", c.Bus.Replicas, "JetStream replicas of each stream")
-	fs.DurationVar(&c.Bus.Retention, "bus-retention", c.Bus.Retention, "retention of logs, snapshots and results; 0 keeps them for ever")
+}
+
+// RegisterBusFlags adds the flags of a process that makes the streams.
+func (c *Config) RegisterBusFlags(fs *pflag.FlagSet) {
+	c.registerNATS(fs)
+	c.Bus.RegisterFlags(fs)
+}
+
+// registerNATS adds the flags of a connection to NATS.
+func (c *Config) registerNATS(fs *pflag.FlagSet) {
+	fs.StringVar(&c.NATSURL, "nats-url", c.NATSURL, "NATS servers, separated by commas")
+	fs.StringVar(&c.NATSCredentials, "nats-creds", c.NATSCredentials, "file with NATS user credentials")
+	fs.StringVar(&c.NATSUser, "nats-user", c.NATSUser, "user of NATS, for --nats-password-file (default: the role, such as evaluator)")
+	fs.StringVar(&c.NATSPasswordFile, "nats-password-file", c.NATSPasswordFile, "file with the password of the user of NATS")
+	fs.StringVar(&c.NATSCA, "nats-ca", c.NATSCA, "PEM file with the certificate authority of the NATS servers; turns TLS on")
+	fs.StringVar(&c.NATSCert, "nats-cert", c.NATSCert, "PEM file with this process's certificate for NATS")
+	fs.StringVar(&c.NATSKey, "nats-key", c.NATSKey, "PEM file with the key of that certificate")
 }
 
 // RegisterClientFlags adds the flags that a client of a running installation needs.
@@ -125,6 +144,9 @@ func (c Config) Validate() error {
 	case !strings.HasSuffix(c.TLSIdentity, "/"):
 		return fmt.Errorf("--tls-identity: %q given, expected a URI that ends in /", c.TLSIdentity)
 	}
+	if err := c.validateNATS(); err != nil {
+		return err
+	}
 	for _, service := range Services() {
 		for _, address := range c.addresses(service) {
 			if err := checkAddress(address); err != nil {
@@ -146,6 +168,19 @@ func (c Config) Validate() error {
 
 // usesTLS reports whether connections are encrypted.
 func (c Config) usesTLS() bool { return c.TLSCert != "" || c.TLSCA != "" }
+
+// validateNATS names the first setting of the connection to NATS that lacks another.
+func (c Config) validateNATS() error {
+	switch {
+	case (c.NATSCert == "") != (c.NATSKey == ""):
+		return errors.New("--nats-cert and --nats-key: one given, expected both or neither")
+	case c.NATSCert != "" && c.NATSCA == "":
+		return errors.New("--nats-cert: given without --nats-ca")
+	case c.NATSUser != "" && c.NATSPasswordFile == "":
+		return errors.New("--nats-user: given without --nats-password-file")
+	}
+	return nil
+}
 
 func (c Config) addresses(s Service) []string {
 	switch s {

@@ -1,6 +1,9 @@
 package rpc_test
 
 import (
+	"context"
+	"fmt"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -79,24 +82,36 @@ func TestNATSErrors(t *testing.T) {
 	checkError(t, "Open", err, "data directory "+filepath.Join(file, "nats")+" cannot be made: …: choose another one")
 }
 
+// TestNATSUnreachable waits for servers that nobody starts. It names their addresses without a
+// password.
 func TestNATSUnreachable(t *testing.T) {
 	address := porttest.Address(t)
 	tests := []struct{ name, url, want string }{
-		{"plain", "nats://" + address, "NATS at nats://" + address + " cannot be reached: …: start it or give another --nats-url"},
-		{"password", "nats://me:secret@" + address, "NATS at nats://" + address + " cannot be reached: …"},
-		{"password with @", "nats://me:secret@secret@" + address, "NATS at nats://" + address + " cannot be reached: …"},
-		{"several", "nats://me:secret@" + address + ",secret@" + address, "NATS at nats://" + address + "," + address + " cannot be reached: …"},
+		{"plain", "nats://" + address, "NATS at nats://" + address + ": stopped waiting: "},
+		{"password", "nats://me:secret@" + address, "NATS at nats://" + address + ": stopped waiting: "},
+		{"password with @", "nats://me:secret@secret@" + address, "NATS at nats://" + address + ": stopped waiting: "},
+		{"several", "nats://me:secret@" + address + ",secret@" + address, "NATS at nats://" + address + "," + address + ": stopped waiting: "},
 		{"no URL", "nats://me:secret@" + address + "x", "NATS at nats://" + address + "x cannot be reached: invalid URL: …"},
 		{"no escape", "nats://me:sec%zzret-secret@" + address, "NATS at nats://" + address + " cannot be reached: invalid URL: …"},
+		{"no port", "nats://127.0.0.1:99999", "NATS at nats://127.0.0.1:99999 cannot be reached: …: start it or give another --nats-url"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			cfg := rpc.DefaultConfig()
 			cfg.NATSURL = test.url
-			_, err := rpc.Connect(t.Context(), cfg, options())
+			ctx, stop := context.WithCancel(t.Context())
+			defer stop()
+			var log strings.Builder
+			logger := slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+				if a.Key == slog.MessageKey {
+					stop() // at the first line
+				}
+				return a
+			}}))
+			_, err := rpc.Connect(ctx, cfg, rpc.Options{Logger: logger})
 			checkError(t, "Connect", err, test.want)
-			if err != nil && strings.Contains(err.Error(), "secret") {
-				t.Errorf("Connect: got %v, want an error without the password", err)
+			if said := fmt.Sprint(err, log.String()); strings.Contains(said, "secret") {
+				t.Errorf("Connect: got %s, want an error and a log without the password", said)
 			}
 		})
 	}
@@ -130,7 +145,7 @@ func TestValidate(t *testing.T) {
 		{"no evaluator", func(c *rpc.Config) { c.Evaluators = nil }, "--evaluator-addr: empty, expected at least one address"},
 		{"shard", func(c *rpc.Config) { c.ShardIndex = 1 }, "--shard-index: 1 given, expected 0 to 0 (--toolhost-addr has 1)"},
 		{"negative shard", func(c *rpc.Config) { c.ShardIndex = -1 }, "--shard-index: -1 given, expected 0 to 0 (--toolhost-addr has 1)"},
-		{"bus", func(c *rpc.Config) { c.Bus.Shards = 0 }, "bus shards: 0 given, …"},
+		{"bus", func(c *rpc.Config) { c.Bus.Shards = 0 }, "--bus-shards: 0 given, …"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -175,10 +190,10 @@ func TestFlags(t *testing.T) {
 	cfg := rpc.DefaultConfig()
 	flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
 	cfg.RegisterFlags(flags)
-	if err := flags.Parse([]string{"--toolhost-addr=a:1,b:1", "--shard-index=1", "--bus-shards=4", "--grace=1m", "--tls-cert=c", "--tls-key=k"}); err != nil {
+	if err := flags.Parse([]string{"--toolhost-addr=a:1,b:1", "--shard-index=1", "--grace=1m", "--tls-cert=c", "--tls-key=k"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := cfg.Validate(); err != nil || len(cfg.ToolHosts) != 2 || cfg.Bus.Shards != 4 || cfg.Grace.Minutes() != 1 || cfg.TLSKey != "k" {
+	if err := cfg.Validate(); err != nil || len(cfg.ToolHosts) != 2 || cfg.Grace.Minutes() != 1 || cfg.TLSKey != "k" {
 		t.Errorf("flags: got %+v, %v, want what was given, nil", cfg, err)
 	}
 }

@@ -23,6 +23,9 @@ func TestExplain(t *testing.T) {
 	}
 	cfg := DefaultConfig()
 	cfg.NATSURL = "nats://me:secret@" + address
+	if err := InitBus(t.Context(), cfg, slog.New(slog.DiscardHandler)); err != nil {
+		t.Fatal(errors.Join(err, srv.Close()))
+	}
 	m, err := Connect(t.Context(), cfg, Options{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(errors.Join(err, srv.Close()))

@@ -5,6 +5,9 @@ import (
 	"errors"
 	"path/filepath"
 
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/toolsandbox/toolsandbox/internal/bus"
 	"github.com/toolsandbox/toolsandbox/internal/natsserver"
 )
 
@@ -35,7 +38,20 @@ func local(ctx context.Context, cfg Config, dir string, options Options) (*Node,
 	}
 	n.nats = conn
 	n.onClose(func() error { conn.Close(); return nil })
-	return n.open(ctx, newMemory(cfg, options.Telemetry, options.Logger))
+	js, err := jetstream.New(conn)
+	if err == nil {
+		err = bus.Init(ctx, js, cfg.Bus, func(error) {})
+	}
+	if err == nil {
+		n.bus, err = bus.Open(ctx, js)
+	}
+	if err == nil {
+		err = n.dial(newMemory(cfg, options.Telemetry, options.Logger))
+	}
+	if err != nil {
+		return nil, errors.Join(err, n.Close())
+	}
+	return n, nil
 }
 
 // RunNATS waits until ctx is done. It fails when the embedded NATS server ends by itself.

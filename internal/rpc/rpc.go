@@ -9,12 +9,10 @@ package rpc
 import (
 	"context"
 	"errors"
-	"fmt"
 	"hash/fnv"
 	"log/slog"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 	"google.golang.org/grpc"
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
@@ -107,20 +105,28 @@ type Options struct {
 	Telemetry *telemetry.Telemetry
 }
 
-// Connect joins an installation over TCP. Calls wait for peers that are not reachable yet. The NATS
-// server must be reachable.
+// Connect joins an installation over TCP. Calls wait for peers that are not reachable yet. It waits
+// for NATS and for the streams that InitBus makes, logs that, and returns the error of ctx when it
+// is done.
 func Connect(ctx context.Context, cfg Config, options Options) (*Node, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
 	setResolutionInterval()
-	conn, err := connectNATS(cfg, options.Logger)
+	wait := &startWait{logger: options.Logger, address: redact(cfg.NATSURL)}
+	conn, js, err := connectNATS(ctx, cfg, bus.Role(cfg.Service), options.Logger, wait)
 	if err != nil {
 		return nil, err
 	}
 	n := &Node{cfg: cfg, nats: conn, telemetry: options.Telemetry, logger: options.Logger, hosted: map[Service]bool{cfg.Service: true}}
 	n.onClose(func() error { conn.Close(); return nil })
-	return n.open(ctx, &tcp{cfg: cfg, telemetry: options.Telemetry, logger: options.Logger})
+	if n.bus, err = openBus(ctx, js, bus.Role(cfg.Service), wait); err == nil {
+		err = n.dial(&tcp{cfg: cfg, telemetry: options.Telemetry, logger: options.Logger})
+	}
+	if err != nil {
+		return nil, errors.Join(err, n.Close())
+	}
+	return n, nil
 }
 
 // Open creates an installation in this process with its data in dir or, with cfg.Remote, joins one
@@ -139,21 +145,6 @@ func client(cfg Config, options Options) (*Node, error) {
 	}
 	n := &Node{cfg: cfg, telemetry: options.Telemetry, logger: options.Logger}
 	if err := n.dial(&tcp{cfg: cfg, telemetry: options.Telemetry, logger: options.Logger}); err != nil {
-		return nil, errors.Join(err, n.Close())
-	}
-	return n, nil
-}
-
-// open completes a node with a NATS connection.
-func (n *Node) open(ctx context.Context, t transport) (*Node, error) {
-	js, err := jetstream.New(n.nats)
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open JetStream: %w", err), n.Close())
-	}
-	if n.bus, err = bus.Open(ctx, js, n.cfg.Bus); err != nil {
-		return nil, errors.Join(err, n.Close())
-	}
-	if err := n.dial(t); err != nil {
 		return nil, errors.Join(err, n.Close())
 	}
 	return n, nil

@@ -81,7 +81,12 @@ func startNATS(t *testing.T) string {
 			t.Errorf("close NATS: %v", err)
 		}
 	})
-	return "nats://" + address
+	cfg := rpc.DefaultConfig()
+	cfg.NATSURL = "nats://" + address
+	if err := rpc.InitBus(within(t), cfg, options().Logger); err != nil {
+		t.Fatal(err)
+	}
+	return cfg.NATSURL
 }
 
 func closed(t *testing.T, m *rpc.Node, err error) *rpc.Node {

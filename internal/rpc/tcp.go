@@ -7,13 +7,10 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"net/url"
 	"strings"
 	"sync"
 	"syscall"
-	"time"
 
-	"github.com/nats-io/nats.go"
 	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
@@ -26,10 +23,6 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/filelimit"
 	"github.com/toolsandbox/toolsandbox/internal/telemetry"
 )
-
-// natsReconnectWait is the pause between two attempts to reach a NATS server. It is a small part of
-// the lease of bus.Replicas: after an outage all hear each other before any of them acts.
-const natsReconnectWait = 500 * time.Millisecond
 
 // setResolutionInterval allows more frequent name resolution than gRPC's default. It is a
 // process-wide setting that must precede the first call.
@@ -151,57 +144,6 @@ func clientOptions(cfg Config, t *telemetry.Telemetry, w *waitReporter) []grpc.D
 		options = append(options, grpc.WithStatsHandler(otelgrpc.NewClientHandler()))
 	}
 	return options
-}
-
-// connectNATS connects to a NATS server over the network. It retries a lost connection without
-// limit.
-func connectNATS(cfg Config, logger *slog.Logger) (*nats.Conn, error) {
-	options := []nats.Option{
-		nats.Name("toolsandbox"),
-		nats.MaxReconnects(-1),
-		nats.ReconnectWait(natsReconnectWait),
-		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
-			if err != nil {
-				logger.Warn("NATS connection lost, reconnecting", "error", err)
-			}
-		}),
-		logErrors(logger),
-		nats.ReconnectHandler(func(conn *nats.Conn) { logger.Info("NATS connection restored", "server", conn.ConnectedUrlRedacted()) }),
-	}
-	if cfg.NATSCredentials != "" {
-		options = append(options, nats.UserCredentials(cfg.NATSCredentials))
-	}
-	conn, err := nats.Connect(cfg.NATSURL, options...)
-	if unparsed := (*url.Error)(nil); errors.As(err, &unparsed) {
-		err = errors.New("invalid URL") // the error itself repeats the password
-	}
-	if err != nil {
-		return nil, fmt.Errorf("NATS at %s cannot be reached: %w: start it or give another --nats-url", redact(cfg.NATSURL), err)
-	}
-	return conn, nil
-}
-
-// logErrors logs errors of a connection that no caller gets, such as messages that the client has
-// dropped because their reader was too slow. Followers notice the gap and read them again.
-func logErrors(logger *slog.Logger) nats.Option {
-	return nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
-		logger.Warn("NATS connection error", "error", err)
-	})
-}
-
-// redact removes user names and passwords from NATS URLs.
-func redact(urls string) string {
-	options := strings.Split(urls, ",")
-	for i, text := range options {
-		if at := strings.LastIndex(text, "@"); at >= 0 {
-			scheme := ""
-			if colon := strings.Index(text, "://"); colon >= 0 {
-				scheme = text[:colon+3]
-			}
-			options[i] = scheme + text[at+1:]
-		}
-	}
-	return strings.Join(options, ",")
 }
 
 func (c Config) clientCredentials() (credentials.TransportCredentials, error) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
+	"github.com/toolsandbox/toolsandbox/internal/bus"
 	"github.com/toolsandbox/toolsandbox/internal/testkit/natstest"
 )
 
@@ -21,7 +22,8 @@ func TestNATSErrorsAreLogged(t *testing.T) {
 	cfg := DefaultConfig()
 	cfg.NATSURL = url
 	told := make(lines, 100)
-	conn, err := connectNATS(cfg, slog.New(slog.NewJSONHandler(told, nil)))
+	logger := slog.New(slog.NewJSONHandler(told, nil))
+	conn, _, err := connectNATS(t.Context(), cfg, bus.RoleAgentGateway, logger, &startWait{logger: logger})
 	if err != nil {
 		t.Fatal(err)
 	}

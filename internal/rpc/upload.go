@@ -3,6 +3,7 @@ package rpc
 import (
 	"context"
 	"runtime"
+	"slices"
 	"sync"
 
 	"google.golang.org/grpc"
@@ -13,24 +14,51 @@ import (
 	"google.golang.org/grpc/stats"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
+
+	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
 )
 
-// uploadMethods are the methods that take whole documents of a user. A process receives, decodes
-// and handles few of their requests at once, see uploadGate; further ones wait unread.
-var uploadMethods = map[string]bool{
-	"/toolsandbox.evaluator.v1.EvaluatorService/PutEvaluations":     true,
-	"/toolsandbox.evaluator.v1.EvaluatorService/ScoreTrajectory":    true,
-	"/toolsandbox.evaluator.v1.EvaluatorService/ExplainTrajectory":  true,
-	"/toolsandbox.orchestrator.v1.OrchestratorService/CreateSweep":  true,
-	"/toolsandbox.orchestrator.v1.OrchestratorService/PutRecording": true,
-	"/toolsandbox.toolhost.v1.ToolHostService/TryTools":             true,
+// admission is which of a method's requests wait for others.
+type admission int
+
+const (
+	// whole: requests take whole documents of a user. They wait unread until others are handled.
+	whole admission = iota + 1
+	// short: requests wait unread until others are read, and large ones until others are handled.
+	short
+	// waiting: the same, but the handler waits for a player, so that large requests are handled at
+	// once. A rollout has one at a time.
+	waiting
+)
+
+// admissions are those of the methods that get large requests. Requests of others do not wait.
+var admissions = map[string]admission{
+	"/toolsandbox.agentgw.v1.AgentGatewayService/Respond":           waiting,
+	"/toolsandbox.evaluator.v1.EvaluatorService/PutEvaluations":     whole,
+	"/toolsandbox.evaluator.v1.EvaluatorService/ScoreTrajectory":    whole,
+	"/toolsandbox.evaluator.v1.EvaluatorService/ExplainTrajectory":  whole,
+	"/toolsandbox.orchestrator.v1.OrchestratorService/CreateSweep":  whole,
+	"/toolsandbox.orchestrator.v1.OrchestratorService/PutRecording": whole,
+	"/toolsandbox.toolhost.v1.ToolHostService/CreateSession":        short,
+	"/toolsandbox.toolhost.v1.ToolHostService/Execute":              short,
+	"/toolsandbox.toolhost.v1.ToolHostService/TryTools":             whole,
 }
+
+// largeRequest is the size, in bytes, from which on a request is large.
+const largeRequest = 1 << 20
 
 // requestLimits are the largest requests, in bytes, of types that take up many times their size
 // when they are decoded. Others may be as large as --max-message-bytes.
 var requestLimits = map[string]int{
 	"toolsandbox.evaluator.v1.PutEvaluationsRequest": 16 << 20,
 }
+
+// The maximum numbers of parts of a large request, see countParts, and of one with all table
+// versions of a rollout.
+const (
+	maxParts           = 1 << 20
+	maxTrajectoryParts = 8 << 20
+)
 
 // checkSize returns the error of a message with more bytes than its type or --max-message-bytes
 // allows.
@@ -41,6 +69,20 @@ func checkSize(m proto.Message, size, limit int) error {
 	}
 	if size > limit {
 		return status.Errorf(codes.ResourceExhausted, "%s has %d bytes, expected at most %d (--max-message-bytes)", name, size, limit)
+	}
+	return nil
+}
+
+// checkParts returns the error of an encoded message with too many parts.
+func checkParts(m proto.Message, data []byte) error {
+	most := maxParts
+	switch m.(type) {
+	case *evaluatorv1.ScoreTrajectoryRequest, *evaluatorv1.ExplainTrajectoryRequest:
+		most = maxTrajectoryParts
+	}
+	d := m.ProtoReflect().Descriptor()
+	if countParts(d, data, most) > most {
+		return status.Errorf(codes.ResourceExhausted, "%s has more than %d messages and texts", d.FullName(), most)
 	}
 	return nil
 }
@@ -60,67 +102,101 @@ func newRequestCodec(limit int, refused *sync.Map) requestCodec {
 
 // Unmarshal implements encoding.CodecV2.
 func (c requestCodec) Unmarshal(data mem.BufferSlice, v any) error {
-	if m, ok := v.(proto.Message); ok {
-		if err := checkSize(m, data.Len(), c.limit); err != nil {
-			c.refused.Store(v, err)
-			return nil
-		}
+	m, ok := v.(proto.Message)
+	if !ok {
+		return c.CodecV2.Unmarshal(data, v) //nolint:wrapcheck // gRPC wraps it
+	}
+	err := checkSize(m, data.Len(), c.limit)
+	if err == nil && data.Len() >= largeRequest {
+		whole := data.MaterializeToBuffer(mem.DefaultBufferPool())
+		defer whole.Free()
+		data = mem.BufferSlice{whole}
+		err = checkParts(m, whole.ReadOnlyData())
+	}
+	if err != nil {
+		c.refused.Store(v, err)
+		return nil
 	}
 	return c.CodecV2.Unmarshal(data, v) //nolint:wrapcheck // gRPC wraps it
 }
 
-// uploadGate bounds the memory of uploads: at most one per processor, and at least two, are
-// received and handled at once. It is a stats.Handler because gRPC begins a call before it reads
-// the request.
-type uploadGate struct{ slots chan struct{} }
+// requestGate bounds the memory of requests. At most one per processor, and at least two, are read
+// and decoded at once, and as many large ones are handled at once; further ones wait unread. It is a
+// stats.Handler because gRPC begins a call before it reads the request.
+type requestGate struct{ reading, large chan struct{} }
 
-func newUploadGate() uploadGate {
-	return uploadGate{make(chan struct{}, max(2, runtime.GOMAXPROCS(0)))}
+func newRequestGate() requestGate {
+	slots := max(2, runtime.GOMAXPROCS(0))
+	return requestGate{make(chan struct{}, slots), make(chan struct{}, slots)}
 }
 
-// uploadKey is the key of a call's upload in its context.
-type uploadKey struct{}
+// callKey is the key of a call's slots in its context.
+type callKey struct{}
 
-// upload is whether a call has a slot.
-type upload struct{ admitted bool }
+// callSlots are the slots that a call holds. gRPC reports the events of a unary call one after
+// another.
+type callSlots struct {
+	admission admission
+	held      []chan struct{}
+}
+
+// take waits for a slot. A call that ends meanwhile gets none.
+func (c *callSlots) take(ctx context.Context, slots chan struct{}) {
+	select {
+	case slots <- struct{}{}:
+		c.held = append(c.held, slots)
+	case <-ctx.Done():
+	}
+}
+
+func (c *callSlots) release(slots chan struct{}) {
+	if i := slices.Index(c.held, slots); i >= 0 {
+		c.held = slices.Delete(c.held, i, i+1)
+		<-slots
+	}
+}
 
 // TagRPC implements stats.Handler.
-func (uploadGate) TagRPC(ctx context.Context, info *stats.RPCTagInfo) context.Context {
-	if uploadMethods[info.FullMethodName] {
-		return context.WithValue(ctx, uploadKey{}, new(upload))
+func (requestGate) TagRPC(ctx context.Context, info *stats.RPCTagInfo) context.Context {
+	if a, ok := admissions[info.FullMethodName]; ok {
+		return context.WithValue(ctx, callKey{}, &callSlots{admission: a})
 	}
 	return ctx
 }
 
-// HandleRPC implements stats.Handler. A call that ends while it waits gets no slot.
-func (g uploadGate) HandleRPC(ctx context.Context, event stats.RPCStats) {
-	u, ok := ctx.Value(uploadKey{}).(*upload)
+// HandleRPC implements stats.Handler.
+func (g requestGate) HandleRPC(ctx context.Context, event stats.RPCStats) {
+	c, ok := ctx.Value(callKey{}).(*callSlots)
 	if !ok {
 		return
 	}
-	switch event.(type) {
+	switch event := event.(type) {
 	case *stats.Begin:
-		select {
-		case g.slots <- struct{}{}:
-			u.admitted = true
-		case <-ctx.Done():
+		slots := g.reading
+		if c.admission == whole {
+			slots = g.large
 		}
+		c.take(ctx, slots)
+	case *stats.InPayload:
+		if c.admission == short && event.Length >= largeRequest {
+			c.take(ctx, g.large)
+		}
+		c.release(g.reading)
 	case *stats.End:
-		if u.admitted {
-			<-g.slots
-		}
+		c.release(g.reading)
+		c.release(g.large)
 	}
 }
 
 // TagConn implements stats.Handler.
-func (uploadGate) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
+func (requestGate) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
 
 // HandleConn implements stats.Handler.
-func (uploadGate) HandleConn(context.Context, stats.ConnStats) {}
+func (requestGate) HandleConn(context.Context, stats.ConnStats) {}
 
 // receiveOptions are the options that bound what a server receives.
 func (g *guard) receiveOptions(limit int) []grpc.ServerOption {
 	return []grpc.ServerOption{
-		grpc.MaxRecvMsgSize(limit), grpc.ForceServerCodecV2(newRequestCodec(limit, &g.refused)), grpc.StatsHandler(newUploadGate()),
+		grpc.MaxRecvMsgSize(limit), grpc.ForceServerCodecV2(newRequestCodec(limit, &g.refused)), grpc.StatsHandler(newRequestGate()),
 	}
 }

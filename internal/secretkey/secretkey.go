@@ -30,16 +30,22 @@ func Lookup(getenv func(string) string, name string) (string, error) {
 	if path == "" {
 		return "", nil
 	}
+	return File(name+FileSuffix, path)
+}
+
+// File returns the key in the file that source, a variable or a flag, names. White space around the
+// key and a byte order mark before it do not count. The error names source and the file.
+func File(source, path string) (string, error) {
 	raw, err := os.ReadFile(path)
 	if err != nil {
-		return "", fmt.Errorf("read %s%s: %w", name, FileSuffix, err)
+		return "", fmt.Errorf("read %s: %w", source, err)
 	}
 	key, err := parse(raw)
 	if err == nil && key == "" {
 		err = errors.New("is missing: the file is empty")
 	}
 	if err != nil {
-		return "", fmt.Errorf("the key in %s%s, %s, %w", name, FileSuffix, path, err)
+		return "", fmt.Errorf("the key in %s, %s, %w", source, path, err)
 	}
 	return key, nil
 }

@@ -344,7 +344,9 @@ func (a *arguments) positionalOnly(minimum, maximum int) []any {
 	switch {
 	case len(a.named) > 0:
 		panic(raise("TypeError", "%s() takes no keyword arguments", name))
-	case n >= minimum && n <= maximum:
+	case n == maximum: // the slice belongs to this call alone
+		return a.positional
+	case n >= minimum && n < maximum:
 		bound := newVars(maximum)
 		copy(bound, a.positional)
 		return bound

@@ -286,12 +286,13 @@ func newFilter(a *arguments) any {
 			if !ok {
 				return nil, false
 			}
-			v := items[0]
+			item := items[0] // the call owns items
+			kept := item
 			if f != nil {
-				v = m.call(f, items, nil)
+				kept = m.call(f, items, nil)
 			}
-			if truth(v) {
-				return items[0], true
+			if truth(kept) {
+				return item, true
 			}
 			m.step()
 		}

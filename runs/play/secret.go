@@ -18,7 +18,7 @@ import (
 const AttachTokenVariable = "TOOLSANDBOX_ATTACH_TOKEN"
 
 func (o *Options) registerToken(flags *pflag.FlagSet) {
-	flags.StringVar(&o.tokenFile, "attach-token-file", "", "`file` with the token that attached agents have to show; else "+AttachTokenVariable+" is the token")
+	flags.StringVar(&o.tokenFile, "attach-token-file", "", "`file` with the token that attached agents have to show; else "+AttachTokenVariable+" is the token, or "+AttachTokenVariable+"_FILE names its file")
 }
 
 // setSecrets gives attached players the secret that the environment or --attach-token-file holds,
@@ -27,15 +27,7 @@ func (o *Options) setSecrets(players ...*agentgwv1.Player) error {
 	if !slices.ContainsFunc(players, isAttached) {
 		return nil
 	}
-	token, err := secretkey.Lookup(func(name string) string {
-		switch {
-		case name != AttachTokenVariable:
-			return o.tokenFile
-		case o.tokenFile != "":
-			return ""
-		}
-		return os.Getenv(name)
-	}, AttachTokenVariable)
+	token, err := o.attachToken()
 	if err != nil {
 		return process.UsageErrorf("secret of attached agents: %w", err)
 	}
@@ -48,6 +40,14 @@ func (o *Options) setSecrets(players ...*agentgwv1.Player) error {
 		}
 	}
 	return nil
+}
+
+// attachToken returns the token of attached agents, empty without one.
+func (o *Options) attachToken() (string, error) {
+	if o.tokenFile != "" {
+		return secretkey.File("--attach-token-file", o.tokenFile) //nolint:wrapcheck // the caller says whose secret
+	}
+	return secretkey.Lookup(os.Getenv, AttachTokenVariable) //nolint:wrapcheck // the caller says whose secret
 }
 
 // isAttached reports whether a player is an agent that attaches itself.

@@ -103,8 +103,8 @@ func follow(ctx context.Context, cfg Config, b bus.Evaluator, s *scorer, assembl
 		})
 	}
 	group.Go(func() error {
-		return b.FollowScoreRequests(ctx, func(rollout *busv1.Rollout, round int32) error {
-			return s.retryUnavailable(ctx, func() error { return s.scoreStored(ctx, rollout, round) })
+		return b.FollowScoreRequests(ctx, func(request *busv1.Result) error {
+			return s.retryUnavailable(ctx, func() error { return s.handleRequest(ctx, request) })
 		})
 	})
 	for range cfg.Scorers {

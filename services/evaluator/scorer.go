@@ -95,6 +95,21 @@ func (s *scorer) storeResult(ctx context.Context, trajectory *assemble.Trajector
 	return err
 }
 
+// handleRequest scores an ended rollout, or stores the failure of one that its worker gives up. No
+// worker may say how else a rollout ended.
+func (s *scorer) handleRequest(ctx context.Context, request *busv1.Result) error {
+	end := request.GetEnd()
+	if end == nil {
+		return s.scoreStored(ctx, request.GetRollout(), request.GetRound())
+	}
+	if end.GetReason() != busv1.EndReason_END_REASON_INFRASTRUCTURE {
+		s.logger.Error("request of a result refused: only an evaluator scores", "rollout", request.GetRollout().GetId(), "reason", end.GetReason())
+		return nil
+	}
+	_, err := s.bus.PublishResult(ctx, &busv1.Result{Rollout: request.GetRollout(), Round: request.GetRound(), End: end})
+	return err
+}
+
 // scoreStored scores an ended rollout from its stored log and snapshots, unless its round has a
 // result. If they cannot be read, the result contains the reason.
 func (s *scorer) scoreStored(ctx context.Context, rollout *busv1.Rollout, round int32) error {

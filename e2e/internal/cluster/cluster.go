@@ -71,6 +71,8 @@ type Config struct {
 	// admin, and with ca.pem. Services then use mutual TLS, and the gateway only addresses of its own
 	// configuration.
 	Certificates string
+	// Users makes each process a user of NATS that may do what its role needs.
+	Users bool
 	// Args are added to every service's command line, ToolHostArgs to that of the tool hosts.
 	Args, ToolHostArgs []string
 	// Route, if not nil, returns the address at which a process, a service or Client, reaches another
@@ -115,7 +117,7 @@ func Start(ctx context.Context, cfg Config) (*Cluster, error) {
 		}
 		c.addresses[name], c.release = address, append(c.release, release)
 	}
-	if err := c.connect(); err != nil {
+	if err := errors.Join(c.connect(), c.makeUsers()); err != nil {
 		return nil, errors.Join(err, c.Stop())
 	}
 	for _, name := range c.names() {
@@ -151,9 +153,18 @@ func (c *Cluster) ClientArgs() []string {
 	return []string{"--remote", "--orchestrator-addr", c.routes[[2]string{Client, Orchestrator}], "--evaluator-addr", c.routes[[2]string{Client, Evaluator}]}
 }
 
-// Start starts a stopped process and waits until it is ready.
+// Start starts a stopped process and waits until it is ready. It makes the streams that NATS lacks.
 func (c *Cluster) Start(ctx context.Context, name string) error {
-	return c.start(ctx, name, exec.Command(c.program(), c.args(name)...)) //nolint:noctx // it outlives the caller's context and is stopped by Stop
+	err := c.start(ctx, name, exec.Command(c.program(), c.args(name)...)) //nolint:noctx // it outlives the caller's context and is stopped by Stop
+	if err != nil || name != NATS {
+		return err
+	}
+	args := append([]string{"bus", "init", "--nats-url", "nats://" + c.addresses[NATS]}, c.user("operator")...)
+	init := exec.CommandContext(ctx, c.program(), args...) //nolint:gosec // the program of this repository
+	if out, err := init.CombinedOutput(); err != nil {
+		return fmt.Errorf("make streams: %w: %s", err, out)
+	}
+	return nil
 }
 
 // StartOnFullDisk is Start for a process whose files cannot exceed size bytes, as on a full disk.
@@ -198,9 +209,40 @@ func (c *Cluster) Streams() string { return filepath.Join(c.cfg.Dir, "streams") 
 // Sessions returns the directory of a tool host's sessions.
 func (c *Cluster) Sessions(name string) string { return filepath.Join(c.cfg.Dir, "sessions-of-"+name) }
 
+// passwords returns the directory of the passwords of NATS.
+func (c *Cluster) passwords() string { return filepath.Join(c.cfg.Dir, "passwords") }
+
+// user returns the flags by which a role connects to NATS.
+func (c *Cluster) user(role string) []string {
+	if !c.cfg.Users {
+		return nil
+	}
+	return []string{"--nats-password-file", filepath.Join(c.passwords(), role)}
+}
+
+// makeUsers writes the passwords.
+func (c *Cluster) makeUsers() error {
+	if !c.cfg.Users {
+		return nil
+	}
+	if err := os.MkdirAll(c.passwords(), 0o700); err != nil {
+		return fmt.Errorf("passwords of NATS: %w", err)
+	}
+	for _, role := range append(Services(), "operator") {
+		if err := os.WriteFile(filepath.Join(c.passwords(), role), []byte("secret-of-"+role), 0o600); err != nil {
+			return fmt.Errorf("passwords of NATS: %w", err)
+		}
+	}
+	return nil
+}
+
 func (c *Cluster) args(name string) []string {
 	if name == NATS {
-		return []string{"serve", "nats", "--listen", c.addresses[NATS], "--dir", c.Streams()}
+		args := []string{"serve", "nats", "--listen", c.addresses[NATS], "--dir", c.Streams()}
+		if c.cfg.Users {
+			args = append(args, "--passwords", c.passwords())
+		}
+		return args
 	}
 	to := func(other string) string { return c.routes[[2]string{name, other}] }
 	service, gateway := strings.TrimSuffix(name, "-1"), AgentGateway
@@ -229,7 +271,7 @@ func (c *Cluster) args(name string) []string {
 		// Repeated kills and lost leases on a busy machine must not use up a rollout's attempts.
 		args = append(args, "--orchestrator-lease", "2s", "--orchestrator-attempts", "30")
 	}
-	return slices.Concat(args, c.TLSArgs(service), c.cfg.Args)
+	return slices.Concat(args, c.TLSArgs(service), c.user(service), c.cfg.Args)
 }
 
 // TLSArgs returns the flags of a certificate, none without certificates.

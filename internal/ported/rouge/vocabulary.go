@@ -29,13 +29,12 @@ type NumberedTarget struct {
 
 // Target prepares a target for the texts of this vocabulary.
 func (v *Vocabulary) Target(target *Target) *NumberedTarget {
-	t := &NumberedTarget{target: target, vocabulary: v}
+	t := &NumberedTarget{target: target, vocabulary: v, slots: make([]int32, len(v.numbers)+len(target.slot))}
+	for i := range t.slots {
+		t.slots[i] = -1
+	}
 	for token, slot := range target.slot {
-		number := int(v.number(token))
-		for len(t.slots) <= number {
-			t.slots = append(t.slots, -1)
-		}
-		t.slots[number] = slot
+		t.slots[v.number(token)] = slot
 	}
 	return t
 }

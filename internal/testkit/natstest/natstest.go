@@ -3,6 +3,12 @@ package natstest
 
 import (
 	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -11,12 +17,13 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
+	"github.com/toolsandbox/toolsandbox/internal/testkit/porttest"
 )
 
 const readyTimeout = 30 * time.Second
 
 // OneShard configures a bus whose streams a test can name.
-var OneShard = bus.Config{Shards: 1, Replicas: 1}
+var OneShard = bus.Config{Shards: 1, Replicas: 1, CreateTimeout: readyTimeout}
 
 // Start returns a bus with default streams on a server of its own, without a network port. Both end
 // with the test.
@@ -39,14 +46,74 @@ func ConnectPayload(tb testing.TB, dir string, maxPayload int32) *nats.Conn {
 	return connect(tb, "", nats.InProcessServer(srv))
 }
 
-// Listen starts a server for processes of their own and returns its URL, on a port of this machine
-// that was free, and a connection to it. Both end with the test.
-func Listen(tb testing.TB) (url string, conn *nats.Conn) {
+// Listen starts a server with streams for processes of their own and returns its URL, on a port of
+// this machine that was free, and a connection to it. Both end with the test.
+func Listen(tb testing.TB) (address string, conn *nats.Conn) {
 	tb.Helper()
 	srv := start(tb, &server.Options{
 		JetStream: true, StoreDir: tb.TempDir(), Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true, NoLog: true,
 	})
-	return srv.ClientURL(), connect(tb, srv.ClientURL())
+	conn = connect(tb, srv.ClientURL())
+	Open(tb, conn, bus.DefaultConfig())
+	return srv.ClientURL(), conn
+}
+
+// Cluster prepares servers of a JetStream cluster that are not started yet. startServer starts one
+// and returns its URL. They end with the test.
+func Cluster(tb testing.TB, size int) (startServer func(i int) string) {
+	tb.Helper()
+	var routes []*url.URL
+	for range size {
+		routes = append(routes, &url.URL{Scheme: "nats", Host: porttest.Address(tb)})
+	}
+	return func(i int) string {
+		port, err := strconv.Atoi(routes[i].Port())
+		if err != nil {
+			tb.Fatal(err)
+		}
+		srv := start(tb, &server.Options{
+			ServerName: "n" + strconv.Itoa(i), JetStream: true, StoreDir: tb.TempDir(), Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true, NoLog: true,
+			Cluster: server.ClusterOpts{Name: "c", Host: "127.0.0.1", Port: port}, Routes: routes,
+		})
+		return srv.ClientURL()
+	}
+}
+
+// Secured starts a server with the users that toolsandbox bus permissions prints, and returns its
+// URL and a function that connects as a role. All end with the test.
+func Secured(tb testing.TB, shards int) (address string, as func(role bus.Role) *nats.Conn) {
+	tb.Helper()
+	var users strings.Builder
+	if err := bus.WritePermissions(&users, shards, true); err != nil {
+		tb.Fatal(err)
+	}
+	file := filepath.Join(tb.TempDir(), "permissions.conf")
+	text := fmt.Sprintf("listen: \"127.0.0.1:-1\"\njetstream: {store_dir: %q}\n%s", tb.TempDir(), users.String())
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		tb.Fatal(err)
+	}
+	for _, role := range bus.Roles() {
+		variable := bus.PasswordVariable(role)
+		if err := os.Setenv(variable, "secret-of-"+string(role)); err != nil { //nolint:usetesting // tb may be parallel
+			tb.Fatal(err)
+		}
+	}
+	address = File(tb, file)
+	return address, func(role bus.Role) *nats.Conn {
+		return connect(tb, address, nats.UserInfo(string(role), "secret-of-"+string(role)), nats.CustomInboxPrefix(bus.InboxPrefix(role)),
+			nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {})) // LastError returns what is denied
+	}
+}
+
+// File starts a server with a configuration file and returns its URL. It ends with the test.
+func File(tb testing.TB, file string) (address string) {
+	tb.Helper()
+	options, err := server.ProcessConfigFile(file)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	options.NoSigs, options.NoLog = true, true
+	return start(tb, options).ClientURL()
 }
 
 func start(tb testing.TB, options *server.Options) *server.Server {
@@ -76,7 +143,7 @@ func connect(tb testing.TB, url string, options ...nats.Option) *nats.Conn {
 	return conn
 }
 
-// Open opens a bus on a connection.
+// Open makes the streams and opens a bus on a connection.
 func Open(tb testing.TB, conn *nats.Conn, cfg bus.Config) *bus.Bus {
 	tb.Helper()
 	js, err := jetstream.New(conn)
@@ -85,7 +152,10 @@ func Open(tb testing.TB, conn *nats.Conn, cfg bus.Config) *bus.Bus {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), readyTimeout)
 	defer cancel()
-	b, err := bus.Open(ctx, js, cfg)
+	if err := bus.Init(ctx, js, cfg, func(err error) { tb.Log(err) }); err != nil {
+		tb.Fatalf("make streams: %v", err)
+	}
+	b, err := bus.Open(ctx, js)
 	if err != nil {
 		tb.Fatalf("open bus: %v", err)
 	}

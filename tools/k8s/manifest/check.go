@@ -219,12 +219,16 @@ func (d *deployment) checkWorkload(w workload) {
 		d.refer(w.name, "PriorityClass", class)
 	}
 	d.checkPod(w)
+	for _, container := range w.template.Spec.InitContainers {
+		d.checkContainer(w.name+": container "+container.Name, container, volumes)
+	}
 	for _, container := range w.template.Spec.Containers {
-		d.checkContainer(w.name+": container "+container.Name, w, container, volumes)
+		d.checkContainer(w.name+": container "+container.Name, container, volumes)
+		d.checkProbes(w.name+": container "+container.Name, w, container)
 	}
 }
 
-func (d *deployment) checkContainer(who string, w workload, container corev1.Container, volumes map[string]bool) {
+func (d *deployment) checkContainer(who string, container corev1.Container, volumes map[string]bool) {
 	for _, source := range container.EnvFrom {
 		if from := source.ConfigMapRef; from != nil {
 			d.refer(who, "ConfigMap", from.Name)
@@ -240,6 +244,18 @@ func (d *deployment) checkContainer(who string, w workload, container corev1.Con
 			d.checkAddresses(who+": "+variable.Name, []any{variable.Value})
 		}
 	}
+	if !strings.Contains(container.Image, "@sha256:") && (!strings.Contains(container.Image, ":") || strings.HasSuffix(container.Image, ":latest")) {
+		d.report("%s: image %s: expected a digest or a tag that stays", who, container.Image)
+	}
+	if context := container.SecurityContext; context == nil || !isTrue(context.ReadOnlyRootFilesystem) {
+		d.report("%s: expected readOnlyRootFilesystem", who)
+	}
+	if container.Resources.Requests.Cpu().IsZero() || container.Resources.Limits.Memory().IsZero() {
+		d.report("%s: resources: expected a CPU request and a memory limit", who)
+	}
+}
+
+func (d *deployment) checkProbes(who string, w workload, container corev1.Container) {
 	for i, probe := range []*corev1.Probe{container.StartupProbe, container.LivenessProbe, container.ReadinessProbe} {
 		switch {
 		case w.selector == nil: // a Job
@@ -249,15 +265,6 @@ func (d *deployment) checkContainer(who string, w workload, container corev1.Con
 		default:
 			d.report("%s: no %s probe at a port that it has", who, []string{"startup", "liveness", "readiness"}[i])
 		}
-	}
-	if !strings.Contains(container.Image, "@sha256:") && (!strings.Contains(container.Image, ":") || strings.HasSuffix(container.Image, ":latest")) {
-		d.report("%s: image %s: expected a digest or a tag that stays", who, container.Image)
-	}
-	if context := container.SecurityContext; context == nil || !isTrue(context.ReadOnlyRootFilesystem) {
-		d.report("%s: expected readOnlyRootFilesystem", who)
-	}
-	if container.Resources.Requests.Cpu().IsZero() || container.Resources.Limits.Memory().IsZero() {
-		d.report("%s: resources: expected a CPU request and a memory limit", who)
 	}
 }
 

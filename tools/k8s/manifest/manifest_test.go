@@ -49,6 +49,12 @@ spec:
     spec:
       terminationGracePeriodSeconds: 40
       securityContext: {runAsNonRoot: true, seccompProfile: {type: RuntimeDefault}}
+      initContainers:
+        - name: start
+          image: start:1
+          resources: {requests: {cpu: 50m}, limits: {memory: 32Mi}}
+          securityContext: {readOnlyRootFilesystem: true, allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}
+          volumeMounts: [{name: key, mountPath: /first}]
       containers:
         - name: store
           image: store:1
@@ -220,6 +226,8 @@ func TestInconsistentManifests(t *testing.T) {
 		{"probe port", "livenessProbe: {grpc: {port: 7000}}", "livenessProbe: {grpc: {port: 7001}}", "no liveness probe"},
 		{"probe missing", "livenessProbe: {grpc: {port: 7000}}\n", "\n", "no liveness probe"},
 		{"image without a tag", "image: store:1", "image: store", "image store: expected a digest or a tag that stays"},
+		{"volume of an init container", "{name: key, mountPath: /first}", "{name: keys, mountPath: /first}", `container start: no volume "keys"`},
+		{"image of an init container", "image: start:1", "image: start", "image start: expected a digest or a tag that stays"},
 		{"latest image", "image: store:1", "image: store:latest", "expected a digest or a tag that stays"},
 		{"capabilities", "drop: [ALL]", "drop: [KILL]", "unrestricted capabilities"},
 		{"seccomp", ", seccompProfile: {type: RuntimeDefault}", "", "seccompProfile"},

@@ -96,7 +96,8 @@ func writeRunSettings(out *strings.Builder, root *cobra.Command) {
 func writeServiceSettings(out *strings.Builder, root *cobra.Command) {
 	run, _, _ := root.Find([]string{"run"})
 	serve, _, _ := root.Find([]string{"serve"})
-	all := serve.Commands()
+	buses, _, _ := root.Find([]string{"bus"})
+	all := append(serve.Commands(), buses.Commands()...)
 	services, flags := make(map[string][]string), make(map[string]*pflag.Flag)
 	for _, service := range all {
 		service.Flags().VisitAll(func(flag *pflag.Flag) {
@@ -113,7 +114,7 @@ func writeServiceSettings(out *strings.Builder, root *cobra.Command) {
 					rows = append(rows, flagRow(flags[name]))
 				}
 			}
-			title := service.Name()
+			title := strings.TrimPrefix(strings.TrimPrefix(service.CommandPath(), "toolsandbox "), "serve ")
 			if shared {
 				title = "All services"
 			}

@@ -81,10 +81,15 @@ func newNATS() *cobra.Command {
 		Use:   "nats",
 		Short: "Run a NATS JetStream server for separate services",
 		Long: `nats runs the NATS JetStream server that is built into this program, for one machine. deploy/k8s has a manifest for
-clusters.`,
-		Example: `  toolsandbox serve nats --listen 127.0.0.1:4222 --dir data/nats`,
-		Args:    noArguments,
+clusters. Without --passwords and --tls-ca everybody who reaches its port may do everything. With one of them each role is a user
+that may do what toolsandbox bus permissions prints.`,
+		Example: `  toolsandbox serve nats --listen 127.0.0.1:4222 --dir data/nats
+  toolsandbox serve nats --listen 0.0.0.0:4222 --tls-cert nats.crt --tls-key nats.key --tls-ca ca.crt`,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := cfg.Access.Validate(); err != nil {
+				return process.UsageErrorf("%w", err)
+			}
 			server, err := natsserver.Start(cfg)
 			if err != nil {
 				return err
@@ -97,6 +102,7 @@ clusters.`,
 	}
 	cmd.Flags().StringVar(&cfg.Listen, "listen", cfg.Listen, "host:port for clients")
 	cfg.Sync.RegisterFlag(cmd.Flags())
+	cfg.Access.RegisterFlags(cmd.Flags())
 	cmd.Flags().StringVar(&cfg.Dir, "dir", cfg.Dir, "directory for the streams")
 	return cmd
 }

@@ -264,7 +264,7 @@ func TestWorkGrowsQuadratically(t *testing.T) {
 				t.Fatal(err)
 			}
 			var before int
-			for _, messages := range []int{60, 120, 240} {
+			for _, messages := range []int{45, 90, 180} {
 				got := work(t, newAdversarialCases(2).trajectory(messages), graph)
 				pairs := s.nodes * messages * messages
 				if got > 40*pairs || before > 0 && got > 16*before {

@@ -1,8 +1,8 @@
 package score
 
 import (
-	"encoding/binary"
 	"math/bits"
+	"slices"
 
 	"github.com/toolsandbox/toolsandbox/internal/evaluation"
 )
@@ -41,6 +41,13 @@ type classes struct {
 	compared []int32
 }
 
+// guardClasses divides the messages by the versions of tables that automatic guardrails read.
+type guardClasses struct {
+	// class is the class at each offset, previous the offset before it with the same, −1 without one.
+	// last is the last offset of each class.
+	class, previous, last []int32
+}
+
 // classesOf returns the classes of one of a node's dependences.
 func (m *matcher) classesOf(i, dependence int) *classes {
 	n := &m.graph.nodes[i]
@@ -51,55 +58,72 @@ func (m *matcher) classesOf(i, dependence int) *classes {
 		return k
 	}
 	dep := n.dependences[dependence]
-	if k := m.guardClasses[dep.guarded]; k != nil && !dep.compared {
-		m.classes[i][dependence] = k
-		return k
-	}
-	k := &classes{full: make([]int32, m.candidateCount), compared: make([]int32, m.candidateCount), previous: make([]int32, m.candidateCount)}
-	m.classes[i][dependence] = k
 	m.work += 4 * m.candidateCount
-	if !dep.compared {
-		m.guardClasses[dep.guarded] = k
-	}
-	full, compared, guarded := make(map[string]int32), make(map[string]int32), make(map[string]int32)
-	var groups, latest []int32 // the number of each class's guarded tables, and the last offset of each
-	var key []byte
-	for offset := range m.candidateCount {
-		key = key[:0]
-		for j := range n.constraints {
-			if c := &n.constraints[j]; c.measure != Snapshot && c.reference == dep.node {
-				key = binary.LittleEndian.AppendUint32(key, uint32(m.referenceClass(c, m.first+offset)))
-			}
-		}
-		constraints := len(key)
-		k.compared[offset] = number(compared, key)
-		for set := dep.guarded; set != 0; set &= set - 1 {
-			key = binary.LittleEndian.AppendUint32(key, uint32(m.classOf(bits.TrailingZeros64(set), m.first+offset)))
-		}
-		k.full[offset] = number(full, key)
-		group := number(guarded, key[constraints:])
-		if int(group) == len(latest) {
-			latest = append(latest, -1)
-		}
-		k.previous[offset], latest[group] = latest[group], int32(offset)
-		if int(k.full[offset]) == len(k.first) {
-			k.first, groups = append(k.first, int32(offset)), append(groups, group)
+	guards := m.guardClassesOf(dep.guarded)
+	compared := partition{class: make([]int32, m.candidateCount), count: 1}
+	for j := range n.constraints {
+		if c := &n.constraints[j]; c.measure != Snapshot && c.reference == dep.node {
+			compared.refine(func(offset int) int { return m.referenceClass(c, m.first+offset) })
 		}
 	}
-	for _, group := range groups {
-		k.last = append(k.last, latest[group])
+	full := partition{class: guards.class, count: len(guards.last)}
+	if dep.compared {
+		full = partition{class: slices.Clone(compared.class), count: compared.count}
+		full.refine(func(offset int) int { return int(guards.class[offset]) })
 	}
+	k := &classes{full: full.class, compared: compared.class, previous: guards.previous}
+	for offset, class := range k.full {
+		if int(class) == len(k.first) {
+			k.first, k.last = append(k.first, int32(offset)), append(k.last, guards.last[guards.class[offset]])
+		}
+	}
+	m.classes[i][dependence] = k
 	return k
 }
 
-// number returns the number of a key, which is the next one for a new key.
-func number(numbers map[string]int32, key []byte) int32 {
-	n, ok := numbers[string(key)]
-	if !ok {
-		n = int32(len(numbers))
-		numbers[string(key)] = n
+// guardClassesOf returns the classes by the versions of a set of tables.
+func (m *matcher) guardClassesOf(tables uint64) *guardClasses {
+	if g := m.guardClasses[tables]; g != nil {
+		return g
 	}
-	return n
+	m.work += 4 * m.candidateCount
+	p := partition{class: make([]int32, m.candidateCount), count: 1}
+	for set := tables; set != 0; set &= set - 1 {
+		p.refine(func(offset int) int { return int(m.classOf(bits.TrailingZeros64(set), m.first+offset)) })
+	}
+	g := &guardClasses{class: p.class, previous: make([]int32, m.candidateCount)}
+	for offset, class := range g.class {
+		if int(class) == len(g.last) {
+			g.last = append(g.last, -1)
+		}
+		g.previous[offset], g.last[class] = g.last[class], int32(offset)
+	}
+	m.guardClasses[tables] = g
+	return g
+}
+
+// partition divides offsets into count classes, numbered in the order of their first offsets.
+type partition struct {
+	class []int32
+	count int
+}
+
+// refine divides each class by a value of its offsets, at least 0.
+func (p *partition) refine(value func(offset int) int) {
+	if p.count == len(p.class) {
+		return
+	}
+	numbers := make(map[uint64]int32, p.count)
+	for offset, class := range p.class {
+		key := uint64(class)<<32 | uint64(value(offset))
+		n, ok := numbers[key]
+		if !ok {
+			n = int32(len(numbers))
+			numbers[key] = n
+		}
+		p.class[offset] = n
+	}
+	p.count = len(numbers)
 }
 
 // referenceClass returns a number that two reference messages share if a constraint cannot tell

@@ -26,8 +26,8 @@ func isLost(err error) bool {
 }
 
 // failExpired ends a rollout that cannot be played from the stored data. It writes the end to the
-// log, so that no worker continues, and publishes the result itself, because an evaluator that
-// cannot read the log either never does. It returns errUnplayable, errReplaced, bus.ErrFenced if
+// log, so that no worker continues, and tells the result to an evaluator, which cannot read the log
+// either. It returns errUnplayable, errReplaced, bus.ErrFenced if
 // another worker owns the rollout, or an error to retry.
 func (w *Worker) failExpired(ctx context.Context, delivery *bus.Delivery, cause error) error {
 	id := delivery.Rollout.GetId()
@@ -53,8 +53,7 @@ func (w *Worker) failExpired(ctx context.Context, delivery *bus.Delivery, cause 
 			return err
 		}
 	}
-	result := &busv1.Result{Rollout: delivery.Rollout, Round: delivery.Round, End: end}
-	if _, err := w.peers.Bus.PublishResult(ctx, result); err != nil {
+	if err := w.peers.Bus.RequestFailure(ctx, delivery.Rollout, delivery.Round, end); err != nil {
 		return err
 	}
 	w.peers.Logger.Error("rollout given up", "rollout", id, "reason", end.GetDetail())

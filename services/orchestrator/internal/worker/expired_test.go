@@ -35,6 +35,28 @@ func (s *stage) expire(t *testing.T, stream, subject string, before uint64) {
 	}
 }
 
+// storeFailures is an evaluator that only stores what workers give up, until the test ends.
+func (s *stage) storeFailures(t *testing.T) {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	stopped := make(chan error, 1)
+	go func() {
+		stopped <- s.FollowScoreRequests(ctx, func(request *busv1.Result) error {
+			if request.GetEnd() == nil {
+				return nil
+			}
+			_, err := s.PublishResult(ctx, request)
+			return err
+		})
+	}()
+	t.Cleanup(func() {
+		stop()
+		if err := <-stopped; err != nil {
+			t.Errorf("evaluator: got %v, want nil", err)
+		}
+	})
+}
+
 // writtenOff waits until a rollout has its result in round 0 and no job, and returns the result.
 func (s *stage) writtenOff(t *testing.T, id string) *busv1.Result {
 	t.Helper()
@@ -79,6 +101,7 @@ func (s *stage) began(t *testing.T, id string) bus.Position {
 // round the rollout is played from its start.
 func TestExpiredBeginning(t *testing.T) {
 	s := newStage(t)
+	s.storeFailures(t)
 	want := s.calm(t)
 	last := s.began(t, "s.0")
 	s.expire(t, "BUS_0", "bus.0.s.0", last.Sequence)
@@ -106,6 +129,7 @@ func TestExpiredBeginning(t *testing.T) {
 // follows its end, and one that has a result keeps it.
 func TestExpiredEnd(t *testing.T) {
 	s := newStage(t)
+	s.storeFailures(t)
 	once := func(c *Config) { c.Attempts = 1 }
 	stop := run(t.Context(), t, s.worker(t, once, nil))
 	s.enqueue(t, 0, "s.0")
@@ -127,6 +151,7 @@ func TestExpiredEnd(t *testing.T) {
 // TestExpiredSetup takes the setup away of a rollout that has not begun, and of one that has.
 func TestExpiredSetup(t *testing.T) {
 	s := newStage(t)
+	s.storeFailures(t)
 	s.began(t, "s.0")
 	s.expire(t, "SETUP", "setup."+s.digest, 0)
 	fresh := *s

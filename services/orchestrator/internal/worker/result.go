@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
-	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	"github.com/toolsandbox/toolsandbox/services/orchestrator/internal/rollout"
 )
 
@@ -118,9 +117,8 @@ func (w *Worker) requestResult(ctx context.Context, waits endedRollout) error {
 	return w.peers.Bus.RequestScore(delivery.Rollout, delivery.Round)
 }
 
-// failUnscored stores a failure as the result of a rollout without a score.
+// failUnscored has a failure stored as the result of a rollout that no evaluator can score.
 func (w *Worker) failUnscored(ctx context.Context, delivery *bus.Delivery) error {
 	end := infrastructureEnd(fmt.Errorf("%w within %s", errNoResult, w.cfg.ResultTimeout))
-	_, err := w.peers.Bus.PublishResult(ctx, &busv1.Result{Rollout: delivery.Rollout, Round: delivery.Round, End: end})
-	return err
+	return w.peers.Bus.RequestFailure(ctx, delivery.Rollout, delivery.Round, end)
 }

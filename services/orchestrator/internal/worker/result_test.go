@@ -25,15 +25,13 @@ func TestResultRequested(t *testing.T) {
 	ctx := t.Context()
 	followed := make(chan error, 1)
 	go func() {
-		followed <- s.FollowScoreRequests(ctx, func(rollout *busv1.Rollout, round int32) error {
-			if asked.Add(1); rollout.GetId() != "s.0" || round != 0 {
+		followed <- s.FollowScoreRequests(ctx, func(request *busv1.Result) error {
+			isLost := asked.Add(1) < 3
+			if isLost || request.GetRollout().GetId() == "late.0" && request.GetEnd() == nil {
 				return nil
 			}
-			if asked.Load() == 3 { // the requests before were lost
-				_, err := s.PublishResult(ctx, &busv1.Result{Rollout: rollout, Round: round})
-				return err
-			}
-			return nil
+			_, err := s.PublishResult(ctx, request)
+			return err
 		})
 	}()
 	stop := run(ctx, t, impatient(patience))

@@ -143,18 +143,23 @@ func nearest(from point, n int, at func(i int) point) (index int, kilometers flo
 	if n == 0 {
 		return index, 0
 	}
-	likely := 0
+	bounds, likely := make([]float64, n), 0
 	for i := range n {
-		if cmp.Less(from.atLeast(at(i)), from.atLeast(at(likely))) {
+		bounds[i] = from.atLeast(at(i))
+		if cmp.Less(bounds[i], bounds[likely]) {
 			likely = i
 		}
 	}
 	limit := from.kilometers(at(likely)) // exact distances are slow: compute only possible minima
 	for i := range n {
-		if from.atLeast(at(i)) > limit {
+		if bounds[i] > limit {
 			continue
 		}
-		if distance := from.kilometers(at(i)); index < 0 || cmp.Less(distance, kilometers) {
+		distance := limit
+		if i != likely {
+			distance = from.kilometers(at(i))
+		}
+		if index < 0 || cmp.Less(distance, kilometers) {
 			index, kilometers = i, distance
 		}
 	}

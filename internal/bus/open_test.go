@@ -1,0 +1,120 @@
+package bus_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/toolsandbox/toolsandbox/internal/bus"
+	"github.com/toolsandbox/toolsandbox/internal/testkit/natstest"
+)
+
+// openTimeout bounds the start of a cluster of servers on a busy machine.
+const openTimeout = time.Minute
+
+// jetStream returns the JetStream API of a connection.
+func jetStream(t *testing.T, conn *nats.Conn) jetstream.JetStream {
+	t.Helper()
+	js, err := jetstream.New(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return js
+}
+
+// TestOpenLooksUp opens a bus before, while and after somebody makes its streams. Open makes none.
+func TestOpenLooksUp(t *testing.T) {
+	js := jetStream(t, natstest.Connect(t, t.TempDir()))
+	if _, err := bus.Open(t.Context(), js); !errors.Is(err, bus.ErrNotReady) || !strings.Contains(err.Error(), "stream SETUP: ") {
+		t.Errorf("Open without streams: got %v, want %v and the stream", err, bus.ErrNotReady)
+	}
+	if names := js.StreamNames(t.Context()); len(names.Name()) > 0 || names.Err() != nil {
+		t.Errorf("streams: got one (%v), want none", names.Err())
+	}
+	cfg := bus.Config{Shards: 2, Replicas: 1, Retention: time.Hour, CreateTimeout: openTimeout}
+	failed := func(err error) { t.Errorf("Init waits: %v", err) }
+	for range 2 { // it is idempotent
+		if err := bus.Init(t.Context(), js, cfg, failed); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b, err := bus.Open(t.Context(), js)
+	if err != nil || b.Shards() != 2 {
+		t.Fatalf("Open: got %v, want a bus with the two shards that were made", err)
+	}
+	if err := js.DeleteStream(t.Context(), "BUS_1"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := bus.Open(t.Context(), js); !errors.Is(err, bus.ErrNotReady) || !strings.Contains(err.Error(), "stream BUS_1: ") {
+		t.Errorf("Open without one stream: got %v, want %v and the stream", err, bus.ErrNotReady)
+	}
+}
+
+// TestInitChanges changes settings of streams that exist: all but the number of shards can.
+func TestInitChanges(t *testing.T) {
+	js := jetStream(t, natstest.Connect(t, t.TempDir()))
+	never := func(err error) { t.Errorf("Init waits: %v", err) }
+	cfg := natstest.OneShard
+	if err := bus.Init(t.Context(), js, cfg, never); err != nil {
+		t.Fatal(err)
+	}
+	for _, shards := range []int{2, 4} {
+		more := cfg
+		more.Shards = shards
+		if err := bus.Init(t.Context(), js, more, never); !errors.Is(err, bus.ErrOtherShards) || !strings.Contains(err.Error(), "the installation has 1, and --bus-shards is ") {
+			t.Errorf("Init with %d shards: got %v, want %v with both numbers", shards, err, bus.ErrOtherShards)
+		}
+	}
+	cfg.Retention = time.Hour
+	if err := bus.Init(t.Context(), js, cfg, never); err != nil {
+		t.Fatal(err)
+	}
+	stream, err := js.Stream(t.Context(), "BUS_0")
+	if err != nil || stream.CachedInfo().Config.MaxAge != time.Hour {
+		t.Errorf("BUS_0: got %v, want one of an hour", err)
+	}
+}
+
+// TestLongInitWithoutLeader makes streams on the first of three servers: it says what it waits for,
+// gives up after its time, and succeeds when the others come.
+func TestLongInitWithoutLeader(t *testing.T) {
+	start := natstest.Cluster(t, 3)
+	conn, err := nats.Connect(start(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(conn.Close)
+	js := jetStream(t, conn)
+	if _, err := bus.Open(t.Context(), js); !errors.Is(err, bus.ErrNotReady) {
+		t.Errorf("Open without a leader: got %v, want %v", err, bus.ErrNotReady)
+	}
+	cfg := bus.Config{Shards: 1, Replicas: 3, Bytes: 256 << 20, CreateTimeout: 300 * time.Millisecond}
+	waits := 0
+	err = bus.Init(t.Context(), js, cfg, func(error) { waits++ })
+	if want := "stream JOBS: "; waits == 0 || !errors.Is(err, bus.ErrUnavailable) || !strings.Contains(err.Error(), want) {
+		t.Errorf("Init without a leader: got %d waits and %v, want some and %v with %q", waits, err, bus.ErrUnavailable, want)
+	}
+	cfg.CreateTimeout = openTimeout
+	ctx, cancel := context.WithTimeout(t.Context(), 2*openTimeout)
+	defer cancel()
+	waiting, ended := make(chan error, 1000), make(chan error, 1)
+	go func() { ended <- bus.Init(ctx, js, cfg, func(err error) { waiting <- err }) }()
+	if err := <-waiting; !strings.Contains(err.Error(), "stream JOBS cannot be created yet: ") {
+		t.Errorf("what it waits for: got %v, want the stream", err)
+	}
+	start(1)
+	start(2)
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+	b, err := bus.Open(ctx, js)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkFull(t, b, js)
+}

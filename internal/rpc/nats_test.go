@@ -1,0 +1,107 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/toolsandbox/toolsandbox/internal/natsserver"
+	"github.com/toolsandbox/toolsandbox/internal/testkit/porttest"
+)
+
+// TestStartWaitLog waits for ten minutes: the log has a line at once and then at growing intervals,
+// and one at the end.
+func TestStartWaitLog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		var got []string
+		wait := &startWait{address: "nats://n:4222", logger: slog.New(lineHandler(func(record slog.Record) {
+			got = append(got, time.Since(began).Round(time.Second).String()+" "+record.Message)
+		}))}
+		early := errors.New("not yet")
+		err := wait.retry(t.Context(), func(err error) bool { return errors.Is(err, early) }, func() error {
+			if time.Since(began) < 5*time.Minute {
+				return early
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		wait.end()
+		const waiting = " waiting for NATS and its streams"
+		want := []string{
+			"0s" + waiting, "5s" + waiting, "15s" + waiting, "35s" + waiting, "1m15s" + waiting, "2m15s" + waiting, "3m15s" + waiting, "4m15s" + waiting,
+			"5m0s NATS and its streams are ready",
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("log (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// lineHandler calls a function with each line of a log.
+type lineHandler func(slog.Record)
+
+func (h lineHandler) Enabled(context.Context, slog.Level) bool { return true }
+func (h lineHandler) Handle(_ context.Context, record slog.Record) error {
+	h(record)
+	return nil
+}
+func (h lineHandler) WithAttrs([]slog.Attr) slog.Handler { return h }
+func (h lineHandler) WithGroup(string) slog.Handler      { return h }
+
+// TestConnectWaits connects before NATS is there: it waits for NATS, then for the streams, and
+// names both.
+func TestConnectWaits(t *testing.T) {
+	cfg := DefaultConfig()
+	address := porttest.Address(t)
+	cfg.NATSURL, cfg.Service = "nats://"+address, Evaluator
+	reasons := make(chan string, 1000)
+	logger := slog.New(lineHandler(func(record slog.Record) {
+		record.Attrs(func(a slog.Attr) bool {
+			if a.Key == "reason" {
+				reasons <- a.Value.String()
+			}
+			return true
+		})
+	}))
+	connected := make(chan error, 1)
+	go func() {
+		node, err := Connect(t.Context(), cfg, Options{Logger: logger})
+		if err == nil {
+			err = node.Close()
+		}
+		connected <- err
+	}()
+	if got := <-reasons; !strings.Contains(got, "no servers available") {
+		t.Errorf("first line: got %q, want that no server is there", got)
+	}
+	srv, err := natsserver.Start(natsserver.Config{Dir: t.TempDir(), Listen: address})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := srv.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	const missing = "open bus: stream SETUP: not ready: toolsandbox bus init makes it"
+	for got := range reasons {
+		if got == missing {
+			break
+		}
+	}
+	if err := InitBus(t.Context(), cfg, slog.New(slog.DiscardHandler)); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-connected; err != nil {
+		t.Errorf("Connect: got %v, want nil", err)
+	}
+}
