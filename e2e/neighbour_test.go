@@ -112,7 +112,7 @@ teams:
 			t.Fatal(err)
 		}
 	}
-	return startCluster(t, cluster.Config{Certificates: dir, Args: []string{"--access-file", filepath.Join(dir, "access.yaml")}}), dir
+	return startCluster(t, cluster.Config{Certificates: dir, Users: true, Args: []string{"--access-file", filepath.Join(dir, "access.yaml")}}), dir
 }
 
 // dialAs connects to a service with a certificate.

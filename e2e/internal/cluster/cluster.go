@@ -263,6 +263,10 @@ func (c *Cluster) args(name string) []string {
 	switch service {
 	case ToolHost: // all others reach it at one address, which it announces
 		args = append(append(args, "--toolhost-dir", c.Sessions(name), "--toolhost-announce", c.routes[[2]string{Orchestrator, name}]), c.cfg.ToolHostArgs...)
+	case AgentGateway:
+		if c.cfg.Certificates == "" {
+			args = append(args, "--agentgw-model-base-urls", "*") // servers of the test
+		}
 	case Orchestrator:
 		// Repeated kills and lost leases on a busy machine must not use up a rollout's attempts.
 		args = append(args, "--orchestrator-lease", "2s", "--orchestrator-attempts", "30")
