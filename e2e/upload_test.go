@@ -38,20 +38,19 @@ func (encoded) Unmarshal(mem.BufferSlice, any) error { return nil }
 // Name implements encoding.CodecV2.
 func (encoded) Name() string { return "proto" }
 
-// TestUploadsAreBounded sends eight requests of 60 MB to a service at once, for each method that takes
-// large ones. They have as many empty messages as fit, which take up many times their size when they
-// are decoded.
+// TestUploadsAreBounded sends eight requests of 60 MB to a service at once, for each method that
+// takes large ones. They have as many empty messages as fit, which take up many times their size
+// when they are decoded.
 func TestUploadsAreBounded(t *testing.T) {
 	t.Parallel()
-	const size = 60_000_000
 	bound := 128<<20 + max(2, runtime.GOMAXPROCS(0))*100<<20 // of which as many are received at once
 	services := start(t)
 	graph, setup := &evaluationv1.Graph{Nodes: []*evaluationv1.Node{{}}}, &setupv1.Setup{Messages: []*worldv1.Message{{}}}
-	repeat(t, graph, size)
-	repeat(t, setup, size)
+	repeat(t, graph)
+	repeat(t, setup)
 	calls, turn := &toolhostv1.ExecuteRequest{Calls: []*worldv1.Message{{}}}, &agentgwv1.RespondRequest{View: []*worldv1.Message{{}}}
-	repeat(t, calls, size)
-	repeat(t, turn, size)
+	repeat(t, calls)
+	repeat(t, turn)
 	for _, test := range []struct {
 		service, method string
 		request         proto.Message
@@ -79,9 +78,10 @@ func TestUploadsAreBounded(t *testing.T) {
 	}
 }
 
-// repeat adds a message's content to it until it has size bytes.
-func repeat(t *testing.T, m proto.Message, size int) {
+// repeat adds a message's content to it until it has 60 MB.
+func repeat(t *testing.T, m proto.Message) {
 	t.Helper()
+	const size = 60_000_000
 	content, err := proto.Marshal(m)
 	if err != nil {
 		t.Fatal(err)

@@ -20,6 +20,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/natsserver"
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
+	"github.com/toolsandbox/toolsandbox/internal/testkit/natstest"
 	"github.com/toolsandbox/toolsandbox/internal/testkit/porttest"
 )
 
@@ -108,6 +109,7 @@ func startNATS(t *testing.T, dir, address string) (stop func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	natstest.MakeStreams(t, address)
 	return func() {
 		t.Helper()
 		if err := server.Close(); err != nil {

@@ -121,7 +121,7 @@ func (g *gate) run() (stop func()) {
 	return func() { cancel(); group.Wait() }
 }
 
-// admit implements tap.ServerInHandle. Methods of other packages, such as health checks, are free.
+// admit implements tap.ServerInHandle. Methods of other packages are free, such as reflection.
 func (g *gate) admit(ctx context.Context, call *tap.Info) (context.Context, error) {
 	allowed, ok := g.callers[call.FullMethodName]
 	if !ok {

@@ -32,8 +32,8 @@ var certificateRoles = map[string]accessv1.Role{
 }
 
 // identityOf returns the identity of a verified certificate. Its one URI is prefix and a role. The
-// team and the name of a client, or the name of an admin, may follow, each behind a slash. Any other
-// certificate has no role.
+// team and the name of a client, or the name of an admin, may follow, each behind a slash. Any
+// other certificate has no role.
 func identityOf(certificate *x509.Certificate, prefix string) identity {
 	id := identity{shown: true}
 	if len(certificate.URIs) != 1 {

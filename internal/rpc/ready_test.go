@@ -8,6 +8,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/natsserver"
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
+	"github.com/toolsandbox/toolsandbox/internal/testkit/natstest"
 	"github.com/toolsandbox/toolsandbox/internal/testkit/porttest"
 )
 
@@ -70,6 +71,7 @@ func runNATS(t *testing.T, dir, address string) (stop func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	natstest.MakeStreams(t, address)
 	return func() {
 		t.Helper()
 		if err := srv.Close(); err != nil {

@@ -121,8 +121,8 @@ func (c requestCodec) Unmarshal(data mem.BufferSlice, v any) error {
 }
 
 // requestGate bounds the memory of requests. At most one per processor, and at least two, are read
-// and decoded at once, and as many large ones are handled at once; further ones wait unread. It is a
-// stats.Handler because gRPC begins a call before it reads the request.
+// and decoded at once, and as many large ones are handled at once; further ones wait unread. It is
+// a stats.Handler because gRPC begins a call before it reads the request.
 type requestGate struct{ reading, large chan struct{} }
 
 func newRequestGate() requestGate {

@@ -30,7 +30,7 @@ func export(t *testing.T, url string, running int32) *exporter {
 		t.Fatal(err)
 	}
 	t.Cleanup(conn.Close)
-	stores := natstest.Open(t, conn, natstest.OneShard).Orchestrator()
+	stores := natstest.Open(t, conn, bus.DefaultConfig()).Orchestrator()
 	unserve, err := stores.ServeLoad(func(sweepID string) *busv1.Load {
 		if sweepID != "" {
 			t.Errorf("load of %q: want that of all sweeps", sweepID)
@@ -113,7 +113,7 @@ func elected(t *testing.T, want map[string]int64, exporters ...*exporter) (owner
 // drains the one that exports then. Another one exports each time.
 func TestGauges(t *testing.T) {
 	url, conn := natstest.Listen(t)
-	jobs := natstest.Open(t, conn, natstest.OneShard).Jobs
+	jobs := natstest.Open(t, conn, bus.DefaultConfig()).Jobs
 	if err := jobs.Enqueue(within(t), []*busv1.Job{
 		{Rollout: &busv1.Rollout{Id: "a.0"}}, {Rollout: &busv1.Rollout{Id: "a.1"}}, {Rollout: &busv1.Rollout{Id: "b.0"}},
 	}); err != nil {

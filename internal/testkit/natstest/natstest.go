@@ -58,6 +58,17 @@ func Listen(tb testing.TB) (address string, conn *nats.Conn) {
 	return srv.ClientURL(), conn
 }
 
+// MakeStreams makes the default streams of a server at an address, as toolsandbox bus init does.
+func MakeStreams(tb testing.TB, address string) {
+	tb.Helper()
+	conn, err := nats.Connect("nats://" + address)
+	if err != nil {
+		tb.Fatalf("connect to NATS: %v", err)
+	}
+	defer conn.Close()
+	Open(tb, conn, bus.DefaultConfig())
+}
+
 // Cluster prepares servers of a JetStream cluster that are not started yet. startServer starts one
 // and returns its URL. They end with the test.
 func Cluster(tb testing.TB, size int) (startServer func(i int) string) {
