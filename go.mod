@@ -17,12 +17,12 @@ require (
 	// Verifies tokens of OpenID Connect: issuer, audience, times, algorithms and signature, as
 	// Kubernetes does; golang-jwt leaves issuer, keys and their algorithms to its caller.
 	github.com/coreos/go-oidc/v3 v3.21.0
-	// Keeps the position of every node, so a mistake in a scenario is reported with line and
-	// column, and refuses unknown and repeated keys; gopkg.in/yaml.v3 is no longer maintained.
-	github.com/goccy/go-yaml v1.19.2
 	// Reads the keys of an issuer of tokens as go-oidc verifies them; the standard library has no JSON
 	// Web Key Sets.
 	github.com/go-jose/go-jose/v4 v4.1.9
+	// Keeps the position of every node, so a mistake in a scenario is reported with line and
+	// column, and refuses unknown and repeated keys; gopkg.in/yaml.v3 is no longer maintained.
+	github.com/goccy/go-yaml v1.19.2
 	// A file lock that all systems have and that ends with the process; the directory of an
 	// installation has one.
 	github.com/gofrs/flock v0.13.2

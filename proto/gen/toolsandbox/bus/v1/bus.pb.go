@@ -414,7 +414,7 @@ type SweepControl struct {
 	// The begun rounds after round 0, by number. Round 0 plays all rollouts. A rollout belongs to the
 	// last round that lists it.
 	Rounds []*SweepRound `protobuf:"bytes,6,rep,name=rounds,proto3" json:"rounds,omitempty"`
-	// The team that has reserved the sweep's id, before there is a plan. Empty without configured teams.
+	// The team that has reserved the id of the sweep, before there is a plan. Empty without teams.
 	Team          string `protobuf:"bytes,7,opt,name=team,proto3" json:"team,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
