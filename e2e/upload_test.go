@@ -43,7 +43,7 @@ func (encoded) Name() string { return "proto" }
 // when they are decoded.
 func TestUploadsAreBounded(t *testing.T) {
 	t.Parallel()
-	bound := 128<<20 + max(2, runtime.GOMAXPROCS(0))*100<<20 // of which as many are received at once
+	bound := 128<<20 + max(2, runtime.GOMAXPROCS(0))*200<<20 // as many are read at once, with a copy each
 	services := start(t)
 	graph, setup := &evaluationv1.Graph{Nodes: []*evaluationv1.Node{{}}}, &setupv1.Setup{Messages: []*worldv1.Message{{}}}
 	repeat(t, graph)
