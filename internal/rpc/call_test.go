@@ -41,6 +41,7 @@ func TestErrors(t *testing.T) {
 			l.serve(t, &orchestrator{trajectory: func(_ context.Context, id string) (*orchestratorv1.GetTrajectoryResponse, error) {
 				return nil, tests[id].err
 			}})
+			_, _ = l.caller().GetTrajectory(within(t), &orchestratorv1.GetTrajectoryRequest{RolloutId: "status"}) // until it serves
 			for id, want := range tests {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Second) // bounds the client's retries
 				_, err := l.caller().GetTrajectory(ctx, &orchestratorv1.GetTrajectoryRequest{RolloutId: id})
