@@ -31,6 +31,7 @@ func runGateway(t *testing.T, natsURL string) (client agentgwv1.AgentGatewayServ
 	ended, result := make(chan struct{}), make(chan error, 1)
 	gateway := DefaultConfig()
 	gateway.Getenv = func(string) string { return "" }
+	gateway.ModelBaseURLs = []string{"*"}
 	go func() {
 		defer close(ended)
 		result <- Run(ctx, gateway, node.Network(), node.Bus().AgentGateway())
@@ -82,7 +83,11 @@ func TestForwardedTurnsAreDrained(t *testing.T) {
 		}()
 	}
 	for range keys {
-		<-arrived
+		select {
+		case <-arrived:
+		case err := <-answered:
+			t.Fatalf("Respond: got %v, want it to wait for the model", err)
+		}
 	}
 	release := sync.OnceFunc(func() { close(leave) })
 	defer release()
