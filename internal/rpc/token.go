@@ -3,7 +3,6 @@ package rpc
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"os"
 
@@ -41,19 +40,10 @@ func (bearer) RequireTransportSecurity() bool { return false }
 
 // token returns the token of a client, empty without one.
 func (c Config) token() (string, error) {
-	token, err := secretkey.Lookup(func(name string) string {
-		switch {
-		case name != TokenVariable:
-			return c.TokenFile
-		case c.TokenFile != "":
-			return ""
-		}
-		return os.Getenv(name)
-	}, TokenVariable)
-	if err != nil {
-		return "", fmt.Errorf("--token-file: %w", err)
+	if c.TokenFile != "" {
+		return secretkey.File("--token-file", c.TokenFile) //nolint:wrapcheck // it names the flag
 	}
-	return token, nil
+	return secretkey.Lookup(os.Getenv, TokenVariable) //nolint:wrapcheck // it names the variable
 }
 
 // checkToken checks that a client does not send its token over a network in plain text.
