@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
+
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	"github.com/toolsandbox/toolsandbox/internal/testkit/natstest"
 	"github.com/toolsandbox/toolsandbox/internal/testkit/porttest"
@@ -46,6 +48,18 @@ func runGateway(t *testing.T, natsURL string) (client agentgwv1.AgentGatewayServ
 	return agentgwv1.NewAgentGatewayServiceClient(node.Conn(rpc.AgentGateway)), func() <-chan error { cancel(); return result }
 }
 
+// awaitTwo waits until two gateways know each other.
+func awaitTwo(t *testing.T, heartbeats *nats.Subscription) {
+	t.Helper()
+	for heard := make(map[string]int); len(heard) < 2 || slices.Min(slices.Collect(maps.Values(heard))) < 2; {
+		heartbeat, err := heartbeats.NextMsg(time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		heard[string(heartbeat.Data)]++
+	}
+}
+
 // TestForwardedTurnsAreDrained stops a gateway that has no callers while it plays turns of another
 // gateway under several keys. No turn is asked for twice.
 func TestForwardedTurnsAreDrained(t *testing.T) {
@@ -63,13 +77,7 @@ func TestForwardedTurnsAreDrained(t *testing.T) {
 	}
 	client, _ := runGateway(t, url)
 	_, stop := runGateway(t, url)
-	for heard := make(map[string]int); len(heard) < 2 || slices.Min(slices.Collect(maps.Values(heard))) < 2; { // until they know each other
-		heartbeat, err := heartbeats.NextMsg(time.Minute)
-		if err != nil {
-			t.Fatal(err)
-		}
-		heard[string(heartbeat.Data)]++
-	}
+	awaitTwo(t, heartbeats)
 	answered := make(chan error, keys)
 	for n := range keys {
 		go func() {
