@@ -12,7 +12,7 @@ import (
 const sumTolerance = 1e-11
 
 const (
-	// maxWork is the maximum work of one matching: 100 ms in the worst cases of BenchmarkHeavy.
+	// maxWork is the maximum work of one matching. BenchmarkHeavy measures what that takes.
 	maxWork = 2 << 20
 	// cheap is the number of additions or multiplications that take as long as a considered candidate.
 	cheap = 8
