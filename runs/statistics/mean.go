@@ -3,7 +3,7 @@ package statistics
 import (
 	"math"
 
-	"gonum.org/v1/gonum/stat/distuv"
+	"gonum.org/v1/gonum/mathext"
 )
 
 // Observation is a number that was observed in a cluster.
@@ -83,7 +83,7 @@ func (m Mean) Interval() (i Interval, ok bool) {
 }
 
 // Detectable returns the smallest true difference from 0 that a mean with this standard error shows
-// with a power, NaN below two clusters.
+// with a power of at least 1/2, NaN below two clusters.
 func (m Mean) Detectable(power float64) float64 {
 	if m.Clusters < 2 {
 		return math.NaN()
@@ -91,7 +91,10 @@ func (m Mean) Detectable(power float64) float64 {
 	return (quantile((1+Confidence)/2, m.Clusters) + quantile(power, m.Clusters)) * m.StandardError
 }
 
-// quantile returns a quantile of Student's t for a number of clusters of at least 2.
+// quantile returns a quantile p of at least 1/2 of Student's t for a number of clusters of at least
+// 2.
 func quantile(p float64, clusters int) float64 {
-	return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(clusters - 1)}.Quantile(p)
+	freedom := float64(clusters - 1)
+	x := mathext.InvRegIncBeta(freedom/2, 0.5, 2*(1-p))
+	return math.Sqrt(freedom * (1 - x) / x)
 }

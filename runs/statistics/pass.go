@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/stat/distuv"
+	"gonum.org/v1/gonum/mathext"
 )
 
 // replicates is the number of resamples of a bootstrap.
@@ -100,10 +100,10 @@ func ExactRate(observations []Observation) (i Interval, ok bool) {
 	passed, tail := m.Mean*n, (1-Confidence)/2
 	i = Interval{0, 1}
 	if passed > 0 {
-		i.Low = distuv.Beta{Alpha: passed, Beta: n - passed + 1}.Quantile(tail)
+		i.Low = mathext.InvRegIncBeta(passed, n-passed+1, tail)
 	}
 	if passed < n {
-		i.High = distuv.Beta{Alpha: passed + 1, Beta: n - passed}.Quantile(1 - tail)
+		i.High = mathext.InvRegIncBeta(passed+1, n-passed, 1-tail)
 	}
 	return Interval{math.Max(i.Low, 0), math.Min(i.High, 1)}, true
 }
