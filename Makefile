@@ -267,8 +267,8 @@ $(PINNED) &: tools/go.sum
 	cd tools && GOWORK=off go build -o $(BIN)/ tool
 	touch $(PINNED)
 
-$(BIN)/protoc-gen-go-rules: proto/protoc-gen-go-rules/main.go proto/go.sum
-	cd proto && GOWORK=off go build -o $(BIN)/ ./protoc-gen-go-rules
+$(BIN)/protoc-gen-go-rules: proto/protoc-gen-go-rules/main.go go.sum
+	GOWORK=off go build -o $(BIN)/ ./proto/protoc-gen-go-rules
 
 $(BIN)/golangci-lint: tools/lint/go.sum
 	cd tools/lint && GOWORK=off go build -o $(BIN)/ tool
