@@ -104,7 +104,7 @@ func TestLongGoInstall(t *testing.T) {
 	if got, want := run(dir, installed, "version"), "toolsandbox "+strings.TrimPrefix(opened.Version, "v")+", "; !strings.HasPrefix(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if got := run(dir, installed, "run", "--agent", "oracle", "--out", "out", "wifi_off"); !strings.Contains(got, "ALL_CATEGORIES") {
+	if got := run(dir, installed, "run", "--agent", "oracle", "--out", "out", "turn_off_wifi"); !strings.Contains(got, "ALL_CATEGORIES") {
 		t.Errorf("got %s, want the table of a run", got)
 	}
 
