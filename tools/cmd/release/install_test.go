@@ -25,8 +25,8 @@ func (s source) Path() string                 { return string(s) }
 func (s source) Lstat() (os.FileInfo, error)  { return os.Lstat(filepath.Join(root, string(s))) }
 func (s source) Open() (io.ReadCloser, error) { return os.Open(filepath.Join(root, string(s))) }
 
-// serve writes the module of the repository into a new directory, as a proxy of modules, and
-// returns the environment of go commands that use it with nothing of this machine but other modules.
+// serve writes the module of the repository into a new directory, as a proxy of modules. It returns
+// the environment of go commands that use it, and of this machine only other modules.
 func serve(t *testing.T, version string) []string {
 	t.Helper()
 	dir := t.TempDir()
@@ -77,9 +77,9 @@ func inZip(t *testing.T, packed []byte, name string) []byte {
 	return nil
 }
 
-// TestLongGoInstall installs the program from a proxy of modules with go install, from an empty
-// directory, and plays a scenario. A module of its own imports the Go SDK, and gets neither NATS nor
-// bbolt with it.
+// TestLongGoInstall installs the program from a proxy of modules with go install, in an empty
+// directory, and plays a scenario. Another module imports the Go SDK. It needs neither NATS nor
+// bbolt.
 func TestLongGoInstall(t *testing.T) {
 	opened, err := program.Open(root)
 	if err != nil {

@@ -132,6 +132,7 @@ func TestLongRelease(t *testing.T) {
 // useWheel installs the wheel into a clean virtual environment, plays the first command of the
 // README, imports the SDK and uninstalls the wheel.
 func useWheel(t *testing.T, out, version string) {
+	t.Helper()
 	wheels, err := filepath.Glob(filepath.Join(out, "*.whl"))
 	if err != nil || len(wheels) != 1 {
 		t.Fatalf("got wheels %q and %v, want one", wheels, err)
@@ -192,8 +193,8 @@ func TestWheel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	file1, list := file{name: name, data: []byte("#!/bin/sh\n"), executable: true}, file{name: "toolsandbox.cdx.json", data: []byte("{}")}
-	wheelName, data, err := wheel(sdk, platforms()[0].tags, file1, list)
+	executable, list := file{name: name, data: []byte("#!/bin/sh\n"), executable: true}, file{name: "toolsandbox.cdx.json", data: []byte("{}")}
+	wheelName, data, err := wheel(sdk, platforms()[0].tags, executable, list)
 	if err != nil {
 		t.Fatal(err)
 	}

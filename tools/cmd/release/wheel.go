@@ -93,8 +93,8 @@ func wheel(sdk *zip.Reader, tags []string, program, modules file) (string, []byt
 	return distribution + "-py3-none-" + strings.Join(tags, ".") + ".whl", data, err
 }
 
-// packWheel returns a zip archive of files and of their RECORD. The directory info comes last, where
-// installers look for it.
+// packWheel returns a zip archive of files and of their RECORD. The directory info comes last, as
+// PEP 427 recommends.
 func packWheel(info string, files []file) ([]byte, error) {
 	var out, record bytes.Buffer
 	w := zip.NewWriter(&out)
