@@ -12,8 +12,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/e2e/internal/cluster"
 )
 
-// TestLongBackup copies the directory of NATS in the middle of a run, while all is stopped, and lets
-// the run continue. Then it loses that directory and those of the tool hosts, restores the copy, and
+// TestLongBackup copies the directory of NATS in the middle of a run, while all is stopped, and
+// lets the run continue. Then it loses that directory and the tool host's, restores the copy, and
 // resumes: the first time names what was played after the backup, the second plays it again. Every
 // file equals that of an undisturbed run.
 func TestLongBackup(t *testing.T) {

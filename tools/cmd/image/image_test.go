@@ -101,6 +101,9 @@ func checkImage(t *testing.T, image v1.Image, architecture string) {
 	if config.Architecture != architecture || config.Config.User != nobody || !slices.Equal(config.Config.Entrypoint, []string{"/usr/local/bin/hello"}) {
 		t.Errorf("%s: got configuration %+v", architecture, config)
 	}
+	if got := config.Config.Labels["org.opencontainers.image.version"]; got != "1.2.3" {
+		t.Errorf("%s: got version %q as label, want 1.2.3", architecture, got)
+	}
 	files := mutate.Extract(image)
 	defer func() { _ = files.Close() }()
 	sizes := map[string]int64{}

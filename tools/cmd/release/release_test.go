@@ -5,7 +5,6 @@ import (
 	"archive/zip"
 	"bytes"
 	"compress/gzip"
-	"context"
 	"encoding/csv"
 	"errors"
 	"io"
@@ -238,10 +237,41 @@ func TestWheel(t *testing.T) {
 	}
 }
 
+// TestUncommitted builds a version from a changed checkout: only one before a release may be.
+func TestUncommitted(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) {
+		t.Helper()
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("go.mod", "module example.com/house\n\ngo 1.26\n")
+	write("cmd/toolsandbox/main.go", "package main\n\nfunc main() {}\n")
+	write("internal/version/version.go", "package version\n\nconst Version = \"1.2.3\"\n")
+	for _, args := range [][]string{{"init", "--quiet"}, {"add", "."}, {"-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "--quiet", "--message", "First"}} {
+		output(t, dir, "git", args...)
+	}
+	write("cmd/toolsandbox/more.go", "package main\n")
+	source, err := program.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	binary, err := source.Compile(t.Context(), pkg, here(t)[0].Platform, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := release{source: source, out: t.TempDir()}
+	if err := r.add(here(t)[0], nil, binary); err == nil || !strings.Contains(err.Error(), "has uncommitted changes") {
+		t.Errorf("%s: got %v, want an error that names uncommitted changes", source.Version, err)
+	}
+}
+
 // TestWindows compiles the program for Windows. The one error names what to do.
 func TestWindows(t *testing.T) {
 	source := program.Source{Dir: root}
-	_, err := source.Compile(context.Background(), pkg, program.Platform{OS: "windows", Architecture: "amd64"}, t.TempDir())
+	_, err := source.Compile(t.Context(), pkg, program.Platform{OS: "windows", Architecture: "amd64"}, t.TempDir())
 	if err == nil || strings.Count(err.Error(), "undefined") != 1 || !strings.Contains(err.Error(), "on_Windows_run_the_Linux_program_in_WSL") {
 		t.Errorf("got %v, want one error that names WSL", err)
 	}
