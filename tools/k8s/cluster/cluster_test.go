@@ -209,39 +209,69 @@ func (i *installation) restart(t *testing.T) {
 	i.settle(t, "restart")
 }
 
-// drain evicts all pods from a node, as kubectl drain does, as fast as the budgets let it.
-func (i *installation) drain(t *testing.T, node string) {
+// cordon closes nodes for new pods, or opens them.
+func (i *installation) cordon(t *testing.T, closed bool, nodes ...string) {
 	t.Helper()
-	cordon := func(on bool) {
-		patch := fmt.Appendf(nil, `{"spec": {"unschedulable": %t}}`, on)
+	patch := fmt.Appendf(nil, `{"spec": {"unschedulable": %t}}`, closed)
+	for _, node := range nodes {
 		if _, err := i.CoreV1().Nodes().Patch(i.ctx, node, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	cordon(true)
-	defer cordon(false)
-	refused := 0
-	i.await(t, "drain "+node, func() error {
-		pods, err := i.CoreV1().Pods(i.namespace).List(i.ctx, metav1.ListOptions{FieldSelector: "spec.nodeName=" + node + ",status.phase=Running"})
-		if err != nil {
-			return err
+}
+
+// running returns the pods with labels, or on a node.
+func (i *installation) running(options metav1.ListOptions) ([]corev1.Pod, error) {
+	fields := []string{"status.phase=Running"}
+	if options.FieldSelector != "" {
+		fields = append(fields, options.FieldSelector)
+	}
+	options.FieldSelector = strings.Join(fields, ",")
+	pods, err := i.CoreV1().Pods(i.namespace).List(i.ctx, options)
+	if err != nil {
+		return nil, err
+	}
+	return pods.Items, nil
+}
+
+func (i *installation) evict(pod corev1.Pod) error {
+	return i.PolicyV1().Evictions(i.namespace).Evict(i.ctx, &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Namespace: i.namespace}})
+}
+
+// disrupt evicts two pods of each service, whose replacements find no node: the budget lets one go.
+func (i *installation) disrupt(t *testing.T) {
+	t.Helper()
+	i.cordon(t, true, nodes...)
+	defer i.settle(t, "disrupt")
+	defer i.cordon(t, false, nodes...)
+	for service := range services {
+		pods, err := i.running(metav1.ListOptions{LabelSelector: "app.kubernetes.io/component=" + service})
+		if err != nil || len(pods) < 2 {
+			t.Fatalf("%s: %d pods, %v", service, len(pods), err)
 		}
-		var errs []error
-		for _, pod := range pods.Items {
-			eviction := &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Namespace: i.namespace}}
-			if err := i.PolicyV1().Evictions(i.namespace).Evict(i.ctx, eviction); err != nil {
-				errs = append(errs, fmt.Errorf("Pod/%s: eviction: %w", pod.Name, err))
-				if apierrors.IsTooManyRequests(err) {
-					refused++
-				}
-			} else {
-				errs = append(errs, fmt.Errorf("Pod/%s is evicted", pod.Name))
-			}
+		if err := i.evict(pods[0]); err != nil {
+			t.Errorf("eviction of Pod/%s: %v", pods[0].Name, err)
+		}
+		if err := i.evict(pods[1]); !apierrors.IsTooManyRequests(err) {
+			t.Errorf("eviction of Pod/%s, a second one: got %v, want that PodDisruptionBudget/%s refuses it", pods[1].Name, err, service)
+		}
+	}
+}
+
+// drain evicts all pods from a node, as kubectl drain does.
+func (i *installation) drain(t *testing.T, node string) {
+	t.Helper()
+	i.cordon(t, true, node)
+	defer i.settle(t, "drain")
+	defer i.cordon(t, false, node)
+	i.await(t, "drain "+node, func() error {
+		pods, err := i.running(metav1.ListOptions{FieldSelector: "spec.nodeName=" + node})
+		errs := []error{err}
+		for _, pod := range pods {
+			errs = append(errs, fmt.Errorf("Pod/%s was there: its eviction: %v", pod.Name, i.evict(pod)))
 		}
 		return errors.Join(errs...)
 	})
-	t.Logf("drain %s: budgets put off %d evictions", node, refused)
-	i.settle(t, "drain")
 }
 
 // remove removes what was installed, but what Helm keeps, and reports what is left in the namespace.
@@ -384,7 +414,8 @@ func (i *installation) operate(t *testing.T) {
 		i.scale(t, replicas)
 	}
 	i.restart(t)
-	i.drain(t, "node-a")
+	i.disrupt(t)
+	i.drain(t, nodes[0])
 	i.scale(t, 1)
 }
 

@@ -2,6 +2,9 @@
 
 package cluster_test
 
+// nodes are those of infrastructure.
+var nodes = []string{"node-a", "node-b", "node-c"}
+
 // infrastructure is what a cluster has before anything is installed: nodes in three zones, and a
 // default storage class, for whose volumes nobody looks.
 const infrastructure = `
