@@ -65,8 +65,12 @@ func (c *cluster) install(t *testing.T, namespace string, objects []*unstructure
 	for n := range 10 {
 		volumes = append(volumes, c.applyAll(t, decode(t, fmt.Appendf(nil, volume, n)))...)
 	}
-	t.Cleanup(func() { c.removeAll(t, volumes) })
-	t.Cleanup(func() { i.purge(t) })
+	t.Cleanup(func() {
+		if c.ctx.Err() == nil {
+			i.purge(t)
+			c.removeAll(t, volumes)
+		}
+	})
 	i.keeps(t, c.applyAll(t, objects))
 	return i
 }

@@ -114,14 +114,17 @@ func (m *machine) await(t *testing.T, what string, check func() error) {
 	deadline, tick := time.NewTimer(patience), time.NewTicker(100*time.Millisecond)
 	defer deadline.Stop()
 	defer tick.Stop()
-	for {
+	for last := errors.New("nothing"); ; {
 		err := check()
 		if err == nil {
 			return
 		}
+		if m.ctx.Err() != nil {
+			t.Fatalf("%s: %v\nbefore: %v", what, context.Cause(m.ctx), last)
+		}
+		last = err
 		select {
 		case <-m.ctx.Done():
-			t.Fatalf("%s: %v: %v", what, context.Cause(m.ctx), err)
 		case <-deadline.C:
 			t.Fatalf("%s: after %s: %v", what, patience, err)
 		case <-tick.C:

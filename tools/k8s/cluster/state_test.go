@@ -346,15 +346,16 @@ func (s *state) isolated() error {
 	return errors.Join(errs...)
 }
 
-// scaled reports HorizontalPodAutoscalers that cannot scale their target. There are no metrics.
+// scaled reports HorizontalPodAutoscalers that cannot scale their target, or have not raised it to
+// their minimum. There are no metrics.
 func (s *state) scaled() error {
 	var errs []error
 	for _, autoscaler := range s.autoscalers {
 		able := slices.ContainsFunc(autoscaler.Status.Conditions, func(c autoscalingv2.HorizontalPodAutoscalerCondition) bool {
 			return c.Type == autoscalingv2.AbleToScale && c.Status == corev1.ConditionTrue
 		})
-		if !able {
-			errs = append(errs, fmt.Errorf("HorizontalPodAutoscaler/%s: %v", autoscaler.Name, autoscaler.Status.Conditions))
+		if got, want := autoscaler.Status.CurrentReplicas, *autoscaler.Spec.MinReplicas; !able || got < want {
+			errs = append(errs, fmt.Errorf("HorizontalPodAutoscaler/%s: %d replicas, want at least %d: %v", autoscaler.Name, got, want, autoscaler.Status.Conditions))
 		}
 	}
 	return errors.Join(errs...)
