@@ -35,9 +35,9 @@ const manager = "test"
 type cluster struct {
 	*machine
 	kubernetes.Interface
-	objects dynamic.Interface
+	dynamic dynamic.Interface
 	mapper  meta.ResettableRESTMapper
-	// applied collects the warnings of the API server about what objects sends.
+	// applied collects the warnings of the API server about what dynamic sends.
 	applied *warnings
 }
 
@@ -82,7 +82,7 @@ func start(t *testing.T) *cluster {
 	c.mapper = restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(c.Discovery()))
 	warned := rest.CopyConfig(config)
 	warned.WarningHandler = c.applied
-	if c.objects, err = dynamic.NewForConfig(warned); err != nil {
+	if c.dynamic, err = dynamic.NewForConfig(warned); err != nil {
 		t.Fatal(err)
 	}
 	m.await(t, "API server", func() error {
@@ -175,12 +175,12 @@ func (c *cluster) resource(object *unstructured.Unstructured) (dynamic.ResourceI
 		return nil, fmt.Errorf("%s: %w", name(object), err)
 	}
 	if mapping.Scope.Name() == meta.RESTScopeNameRoot {
-		return c.objects.Resource(mapping.Resource), nil
+		return c.dynamic.Resource(mapping.Resource), nil
 	}
 	if object.GetNamespace() == "" {
 		return nil, fmt.Errorf("%s: no namespace", name(object))
 	}
-	return c.objects.Resource(mapping.Resource).Namespace(object.GetNamespace()), nil
+	return c.dynamic.Resource(mapping.Resource).Namespace(object.GetNamespace()), nil
 }
 
 func (c *cluster) get(object *unstructured.Unstructured) (*unstructured.Unstructured, error) {

@@ -205,7 +205,7 @@ func (i *installation) restart(t *testing.T) {
 	t.Helper()
 	patch := []byte(`{"spec": {"template": {"metadata": {"annotations": {"kubectl.kubernetes.io/restartedAt": "now"}}}}}`)
 	for name, kind := range services {
-		resource := i.cluster.objects.Resource(schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: strings.ToLower(kind) + "s"})
+		resource := i.dynamic.Resource(schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: strings.ToLower(kind) + "s"})
 		if _, err := resource.Namespace(i.namespace).Patch(i.ctx, name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
 			t.Fatalf("restart %s/%s: %v", kind, name, err)
 		}
@@ -326,7 +326,7 @@ func (i *installation) contents() ([]string, error) {
 			if resource.Kind == "Event" || !slices.Contains(resource.Verbs, "list") {
 				continue
 			}
-			objects, err := i.cluster.objects.Resource(version.WithResource(resource.Name)).Namespace(i.namespace).List(i.ctx, metav1.ListOptions{})
+			objects, err := i.dynamic.Resource(version.WithResource(resource.Name)).Namespace(i.namespace).List(i.ctx, metav1.ListOptions{})
 			if err != nil {
 				return nil, fmt.Errorf("list %s: %w", resource.Name, err)
 			}

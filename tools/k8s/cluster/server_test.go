@@ -199,7 +199,8 @@ contexts: [{name: test, context: {cluster: test, user: admin}}]
 current-context: test
 `, host, authority, token))
 	common := []string{"--kubeconfig=" + kubeconfig, "--leader-elect=false", "--secure-port=0", "--kube-api-qps=200", "--kube-api-burst=400"}
-	m.launch(t, "kube-controller-manager", append(common, "--service-account-private-key-file="+m.path("accounts.pem"), "--root-ca-file="+authority)...)
+	m.launch(t, "kube-controller-manager", append(common, "--service-account-private-key-file="+m.path("accounts.pem"), "--root-ca-file="+authority,
+		"--horizontal-pod-autoscaler-sync-period=1s")...)
 	m.launch(t, "kube-scheduler", common...)
 
 	// kwok's own: a pod is ready at once, one of a Job succeeds, and one that is to go is gone.
