@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/prometheus/otlptranslator"
-	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/metric"
 )
 
@@ -58,14 +57,14 @@ func (i Instrument) Prometheus() string {
 // Label returns the name of a label in Prometheus.
 func Label(key string) string { return strings.ReplaceAll(key, ".", "_") }
 
-// Maker makes metrics with the process's meter provider. Err joins the errors of all calls.
+// Maker makes metrics. Err joins the errors of all calls.
 type Maker struct {
 	meter metric.Meter
 	errs  []error
 }
 
-// NewMaker returns a maker for a service.
-func NewMaker(service string) *Maker { return &Maker{meter: otel.Meter(service)} }
+// NewMaker returns a maker that makes metrics with a meter.
+func NewMaker(meter metric.Meter) *Maker { return &Maker{meter: meter} }
 
 // Err returns the errors so far.
 func (m *Maker) Err() error { return errors.Join(m.errs...) }

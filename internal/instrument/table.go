@@ -194,14 +194,14 @@ var (
 var (
 	Score = Instrument{
 		Name: "toolsandbox.score", Kind: Histogram, Unit: "1", From: evaluator, Labels: []string{LabelCategory}, Buckets: scoreBuckets,
-		Help: "Scores of rollouts that this process scored, once for each category of the scenario.",
+		Help: "Scores of rollouts whose result this process stored, once for each category of the scenario.",
 	}
 	ScoreDuration = Instrument{
 		Name: "toolsandbox.score.duration", Kind: Histogram, Unit: "s", From: evaluator, Buckets: shortBuckets,
 		Help: "Time to score a rollout and to store its result.",
 	}
 	ScoresWaiting = Instrument{
-		Name: "toolsandbox.score.waiting", Kind: Gauge, Unit: "{rollout}", From: evaluator,
+		Name: "toolsandbox.score.waiting", Kind: UpDown, Unit: "{rollout}", From: evaluator,
 		Help: "Complete rollouts that wait for one of --evaluator-scorers of this process.",
 	}
 )
