@@ -4,6 +4,7 @@
 package instrument
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -79,10 +80,13 @@ func (m *Maker) check(i Instrument, kind Kind, err error) {
 	}
 }
 
-// Counter makes a counter.
+// Counter makes a counter. Without labels it starts at 0, so that its first change is seen.
 func (m *Maker) Counter(i Instrument) metric.Int64Counter {
 	c, err := m.meter.Int64Counter(i.Name, metric.WithUnit(i.Unit), metric.WithDescription(i.Help))
 	m.check(i, Counter, err)
+	if len(i.Labels) == 0 {
+		c.Add(context.Background(), 0)
+	}
 	return c
 }
 
