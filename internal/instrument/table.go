@@ -71,7 +71,7 @@ var (
 // These are of each service that runs as a process of its own.
 var (
 	Ready = Instrument{
-		Name: "toolsandbox.ready", Kind: Gauge, Unit: "1", From: each,
+		Name: "toolsandbox.ready", Kind: Gauge, Unit: "{service}", From: each,
 		Help: "1 if the service can do its work: it accepts calls, and NATS and its peers answer; 0 otherwise.",
 	}
 	Reconnects = Instrument{
