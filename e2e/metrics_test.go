@@ -17,6 +17,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/e2e/internal/cluster"
 	"github.com/toolsandbox/toolsandbox/internal/instrument"
+	"github.com/toolsandbox/toolsandbox/internal/observability"
 	"github.com/toolsandbox/toolsandbox/internal/testkit/porttest"
 )
 
@@ -142,6 +143,14 @@ func TestLongMetrics(t *testing.T) {
 	eventually(t, "an error of the bus", func() bool { scrape(); return got.has(instrument.BusErrors) })
 	if diff := cmp.Diff(wantTable(), got.ofTable()); diff != "" {
 		t.Errorf("metrics with their labels (-table +scraped):\n%s", diff)
+	}
+	metric := regexp.MustCompile(`\b(?:toolsandbox_|gen_ai_client_|process_)\w+`)
+	for _, expression := range observability.Expressions() {
+		for _, name := range metric.FindAllString(expression, -1) {
+			if got[name] == nil {
+				t.Errorf("%s: a graph or alert uses it, and no process has it", name)
+			}
+		}
 	}
 	for name, labels := range got {
 		for label, values := range labels {
