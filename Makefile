@@ -14,10 +14,10 @@ TEST_TIMEOUT ?= 20m
 TEST_FLAGS := -count=1 -vet=off -timeout $(TEST_TIMEOUT)
 
 # go.work is the one list of modules. Those of TOOL_MODULES stay out of it, so that what they require raises nothing else:
-# tools/lint pins the linter, tools/k8s checks manifests with the libraries of kustomize, Helm and Kubernetes, and tools/cluster
-# pins the servers of Kubernetes that make test-k8s runs.
+# tools/lint pins the linter, tools/k8s checks manifests with the libraries of kustomize, Helm and Kubernetes, tools/cluster
+# pins the servers of Kubernetes that make test-k8s runs, and tools/prometheus pins promtool.
 MODULES := $(shell sed -n 's|^[[:space:]]\(\.[^[:space:]]*\)|\1|p' go.work)
-TOOL_MODULES := ./tools/lint ./tools/k8s ./tools/cluster
+TOOL_MODULES := ./tools/lint ./tools/k8s ./tools/cluster ./tools/prometheus
 VERSION := $(shell sed -n 's/^const Version = "\(.*\)"/\1/p' internal/version/version.go)
 SERVICES := orchestrator toolhost agentgw evaluator
 packages = $(addsuffix /...,$(1))
@@ -164,7 +164,7 @@ test-python: $(VENV)/ready ## Run the tests of the Python SDK
 	cd sdk/python && PYTHONPATH=src $(VENV)/bin/python -m unittest discover -s tests
 
 .PHONY: check
-check: check-format check-docs check-modules check-vet lint check-python check-proto check-generated check-scenarios check-k8s ## Run every check that is not a test
+check: check-format check-docs check-modules check-vet lint check-python check-proto check-generated check-scenarios check-observability check-k8s ## Run every check that is not a test
 
 # The database is not reachable everywhere: without it the check says so and passes, with it a finding fails.
 .PHONY: check-vulnerabilities
@@ -231,6 +231,16 @@ check-generated: $(PROTO_TOOLS) $(VENV)/ready ## Committed Go and Python code is
 check-scenarios: ## The catalogue is written in its canonical form
 	go run ./cmd/toolsandbox scenario fmt --check packs/phone/*.yaml packs/phone/worlds/*.yaml
 
+.PHONY: check-observability
+check-observability: ## Dashboard, alert rules and the reference of metrics are what the table of metrics says
+	go test -count=1 ./internal/observability
+
+# Not a part of `make check`: promtool takes three minutes of processor time to compile.
+.PHONY: check-alerts
+check-alerts: $(BIN)/promtool ## Test the alert rules with promtool, which is compiled first, for minutes
+	$(BIN)/promtool check rules deploy/observability/alerts.yaml
+	$(BIN)/promtool test rules deploy/observability/alerts_test.yaml
+
 .PHONY: check-k8s
 check-k8s: build ## Overlays, examples and chart decode strictly, fit together, and name settings that exist
 	cd tools/k8s && GOWORK=off go test -count=1 ./...
@@ -271,6 +281,10 @@ fmt: $(PROTO_TOOLS) $(VENV)/ready ## Format Go, protos and documents
 chart: ## Write the overlays of deploy/k8s into the Helm chart
 	cd tools/k8s && GOWORK=off go test -count=1 ./chart -update
 
+.PHONY: observability
+observability: ## Write the dashboard, the alert rules and the reference of metrics
+	go test -count=1 ./internal/observability -run 'TestFiles|TestReference' -update
+
 .PHONY: picture
 picture: build ## Draw the README's picture from a run
 	@dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; cd "$$dir"; \
@@ -302,6 +316,11 @@ $(BIN)/golangci-lint: tools/lint/go.sum
 $(K8S)/ready: tools/cluster/go.sum
 	cd tools/cluster && version=$$(GOWORK=off go list -m -f '{{.Version}}' k8s.io/kubernetes) && \
 		GOWORK=off CGO_ENABLED=0 go build -ldflags="-s -w -X k8s.io/component-base/version.gitVersion=$$version" -o $(K8S)/ tool
+	touch $@
+
+# Without the clients by which a server of Prometheus finds its targets.
+$(BIN)/promtool: tools/prometheus/go.sum
+	cd tools/prometheus && GOWORK=off go build -tags remove_all_sd -o $(BIN)/ tool
 	touch $@
 
 $(VENV)/ready: sdk/python/requirements.txt tools/docs/requirements.txt

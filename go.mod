@@ -61,6 +61,11 @@ require (
 	// The maintained Go port of libphonenumber with its metadata; nothing smaller knows the
 	// numbering plans of all countries.
 	github.com/nyaruka/phonenumbers v1.8.1
+	// Answers scrapes of Prometheus, and adds the metrics of Go's runtime and of the process; it is what
+	// OpenTelemetry's exporter registers with.
+	github.com/prometheus/client_golang v1.24.1
+	// Names of metrics in Prometheus, by the rules of its own OTLP receiver; the exporter below uses it.
+	github.com/prometheus/otlptranslator v1.0.0
 	// Testscript runs the real program from scripts that read like a terminal session; the go
 	// command tests itself with the same engine, and shell scripts would need a shell and have no
 	// golden update.
@@ -92,6 +97,9 @@ require (
 	go.opentelemetry.io/otel/exporters/otlp/otlptrace v1.47.0
 	// Sends spans by OTLP over the gRPC that we have already, instead of a protocol of one vendor.
 	go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc v1.47.0
+	// Offers the metrics to scrapes of Prometheus; a second set of metrics by its client would have to
+	// be kept equal.
+	go.opentelemetry.io/otel/exporters/prometheus v0.69.0
 	// OpenTelemetry's part for metrics, a module of its own.
 	go.opentelemetry.io/otel/metric v1.47.0
 	// What records spans behind OpenTelemetry's interface, and the recorder that tests read.
@@ -144,6 +152,7 @@ require (
 	cloud.google.com/go/compute/metadata v0.9.0 // indirect
 	github.com/antithesishq/antithesis-sdk-go v0.8.0-default-no-op // indirect
 	github.com/antlr4-go/antlr/v4 v4.13.1 // indirect
+	github.com/beorn7/perks v1.0.1 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/go-logr/logr v1.4.4 // indirect
 	github.com/go-logr/stdr v1.2.2 // indirect
@@ -153,10 +162,14 @@ require (
 	github.com/inconshreveable/mousetrap v1.1.0 // indirect
 	github.com/mattn/go-runewidth v0.0.16 // indirect
 	github.com/minio/highwayhash v1.0.4 // indirect
+	github.com/munnerz/goautoneg v0.0.0-20191010083416-a7dc8b61c822 // indirect
 	github.com/nats-io/jwt/v2 v2.8.2 // indirect
 	github.com/nats-io/nkeys v0.4.16 // indirect
 	github.com/nats-io/nuid v1.0.1 // indirect
 	github.com/pbnjay/memory v0.0.0-20210728143218-7b4eea64cf58 // indirect
+	github.com/prometheus/client_model v0.6.3 // indirect
+	github.com/prometheus/common v0.72.0 // indirect
+	github.com/prometheus/procfs v0.22.0 // indirect
 	github.com/rivo/uniseg v0.4.7 // indirect
 	github.com/segmentio/asm v1.1.3 // indirect
 	github.com/segmentio/encoding v0.5.4 // indirect

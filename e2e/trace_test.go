@@ -67,7 +67,7 @@ type metrics struct {
 // gauge is a received value, with the address of the process that sent it.
 type gauge struct {
 	name, from string
-	value      int64
+	value      float64
 }
 
 // Export implements MetricsService.
@@ -79,7 +79,7 @@ func (m *metrics) Export(ctx context.Context, req *collectormetricsv1.ExportMetr
 		for _, scope := range resource.GetScopeMetrics() {
 			for _, metric := range scope.GetMetrics() {
 				for _, point := range metric.GetGauge().GetDataPoints() {
-					m.received = append(m.received, gauge{metric.GetName(), from.Addr.String(), point.GetAsInt()})
+					m.received = append(m.received, gauge{metric.GetName(), from.Addr.String(), point.GetAsDouble()})
 				}
 			}
 		}

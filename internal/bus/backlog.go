@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -52,6 +55,80 @@ func (b Jobs) Pending(ctx context.Context) (jobs int64, err error) {
 		return 0, fmt.Errorf("count jobs: %w", err)
 	}
 	return jobs, nil
+}
+
+// Waiting returns when the oldest job that no orchestrator has taken was queued, the zero time if
+// there is none. Jobs of sweeps whose queue nobody has opened count only if all are.
+func (b Jobs) Waiting(ctx context.Context) (since time.Time, err error) {
+	listing, cancel := context.WithTimeout(ctx, attemptTimeout)
+	defer cancel()
+	older := func(msg *jetstream.RawStreamMsg, err error) error {
+		if errors.Is(err, jetstream.ErrMsgNotFound) || errors.Is(err, ErrNotFound) {
+			return nil // it was taken meanwhile
+		}
+		if err == nil && (since.IsZero() || msg.Time.Before(since)) {
+			since = msg.Time
+		}
+		return err
+	}
+	opened := false
+	consumers := b.streams[jobStream].ListConsumers(listing)
+	for info := range consumers.Info() {
+		sweepID, ok := strings.CutPrefix(info.Name, jobConsumer)
+		if !ok {
+			continue
+		}
+		opened = true
+		if info.NumPending > 0 && err == nil {
+			err = older(b.nextMessage(ctx, jobStream, sweepJobSubject(sweepID), info.Delivered.Stream+1))
+		}
+	}
+	if err = errors.Join(err, consumers.Err()); err == nil && !opened {
+		err = older(b.nextMessage(ctx, jobStream, "jobs.>", 1))
+	}
+	if err != nil {
+		return time.Time{}, fmt.Errorf("look for the oldest job: %w", err)
+	}
+	return since, nil
+}
+
+// Room is what a stream has and may have, in bytes. Limit is 0 if there is none.
+type Room struct {
+	Stream       string
+	Bytes, Limit int64
+}
+
+// Rooms returns the room of each stream that this process uses, by name.
+func (b Jobs) Rooms(ctx context.Context) ([]Room, error) {
+	var rooms []Room
+	for _, name := range slices.Sorted(maps.Keys(b.streams)) {
+		room, err := b.room(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		rooms = append(rooms, room)
+	}
+	return rooms, nil
+}
+
+// Room returns the room of the stream of evaluations.
+func (b Evaluations) Room(ctx context.Context) (Room, error) {
+	return b.documents.room(ctx, evaluationStream)
+}
+
+func (b *store) room(ctx context.Context, stream string) (Room, error) {
+	room := Room{Stream: stream}
+	err := attempt(ctx, stream, func(ctx context.Context) error {
+		info, err := b.streams[stream].Info(ctx)
+		if err == nil {
+			room.Bytes, room.Limit = int64(info.State.Bytes), max(info.Config.MaxBytes, 0)
+		}
+		return err
+	})
+	if err != nil {
+		return Room{}, fmt.Errorf("measure stream: %w", err)
+	}
+	return room, nil
 }
 
 // Backlog returns the state of a sweep's queue.

@@ -11,9 +11,14 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/toolsandbox/toolsandbox/internal/instrument"
 )
 
 // These streams exist once.
@@ -144,6 +149,9 @@ func withTrace(ctx context.Context, header nats.Header) context.Context {
 	return propagation.TraceContext{}.Extract(ctx, propagation.HeaderCarrier(header))
 }
 
+// failures counts attempts that fail, in all stores of a process.
+var failures = instrument.NewMaker(otel.Meter("bus")).Counter(instrument.BusErrors)
+
 // attempt repeats a request to a stream until it is answered. Only lost answers are retried, so
 // request must be idempotent. The error is ErrUnavailable if no answer arrived.
 func attempt(ctx context.Context, stream string, request func(ctx context.Context) error) error {
@@ -157,12 +165,13 @@ func attempt(ctx context.Context, stream string, request func(ctx context.Contex
 		if !isAmbiguous(err) {
 			return err
 		}
+		delay, class := retryDelay, "unanswered"
+		if isFull(err) {
+			delay, class = fullDelay, "full"
+		}
+		failures.Add(ctx, 1, metric.WithAttributes(attribute.String(instrument.LabelStream, stream), attribute.String(instrument.LabelError, class)))
 		if time.Since(start) > requestTimeout {
 			return unavailableError(stream, err)
-		}
-		delay := retryDelay
-		if isFull(err) {
-			delay = fullDelay
 		}
 		timer := time.NewTimer(delay)
 		select {

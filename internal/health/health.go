@@ -96,7 +96,7 @@ func (s *Server) Follow(ctx context.Context, check func(context.Context) error) 
 	defer ticker.Stop()
 	ready := false
 	for {
-		err := checkWithin(ctx, check)
+		err := Check(ctx, check)
 		if ctx.Err() != nil {
 			return
 		}
@@ -117,7 +117,8 @@ func (s *Server) Follow(ctx context.Context, check func(context.Context) error) 
 	}
 }
 
-func checkWithin(ctx context.Context, check func(context.Context) error) error {
+// Check returns what a check of readiness returns, within the time that it may take.
+func Check(ctx context.Context, check func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	return check(ctx)

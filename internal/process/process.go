@@ -120,6 +120,11 @@ func (p *Process) connect(ctx context.Context, options rpc.Options, probes *heal
 		return err
 	}
 	defer func() { err = errors.Join(err, m.Close()) }()
+	unmeasure, err := measure(m)
+	defer func() { err = errors.Join(err, unmeasure()) }()
+	if err != nil {
+		return err
+	}
 	serving, stop := context.WithCancel(ctx)
 	var following sync.WaitGroup
 	following.Go(func() { probes.Follow(serving, m.Ready) })

@@ -42,6 +42,9 @@ func (n *Node) Ready(ctx context.Context) error {
 	return nil
 }
 
+// Reconnects returns how often the connection to NATS was lost and restored.
+func (n *Node) Reconnects() uint64 { return n.nats.Stats().Reconnects }
+
 // connections returns the connections to a service: one, or one to each live tool host.
 func (n *Node) connections(s Service) []conn {
 	if known, ok := n.peers[s]; ok {

@@ -1,6 +1,6 @@
-// Package telemetry exports OpenTelemetry traces and metrics through OTLP. Every rollout has its
-// own trace, whose id derives from the rollout's id, so that all processes contribute to the same
-// trace, also after restarts.
+// Package telemetry exports OpenTelemetry traces and metrics through OTLP, and metrics to scrapes
+// of Prometheus. Every rollout has its own trace, whose id derives from the rollout's id, so that
+// all processes contribute to the same trace, also after restarts.
 package telemetry
 
 import (
@@ -13,22 +13,20 @@ import (
 	"net"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/spf13/pflag"
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetricgrpc"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc"
 	"go.opentelemetry.io/otel/propagation"
-	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/toolsandbox/toolsandbox/internal/flagrule"
+	"github.com/toolsandbox/toolsandbox/internal/version"
 )
-
-const metricInterval = 15 * time.Second
 
 // Config configures the export.
 type Config struct {
@@ -38,17 +36,25 @@ type Config struct {
 	TLS bool
 	// SampleRatio is the share of traced rollouts, 0 to 1. Every process selects the same rollouts.
 	SampleRatio float64
+	// Metrics sends metrics to Endpoint, too.
+	Metrics bool
+	// MetricsListen is the host:port of /metrics for Prometheus, in plain text. Empty means that there
+	// is none.
+	MetricsListen string
 }
 
-// DefaultConfig returns telemetry turned off. If it is turned on, every rollout is traced.
-func DefaultConfig() Config { return Config{SampleRatio: 1} }
+// DefaultConfig returns telemetry turned off. If it is turned on, every rollout is traced and
+// metrics are sent.
+func DefaultConfig() Config { return Config{SampleRatio: 1, Metrics: true} }
 
 // RegisterFlags adds the flags of this package.
 func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&c.Endpoint, "otlp-endpoint", c.Endpoint, "`host:port` of an OTLP gRPC receiver, e.g. localhost:4317 (default: no telemetry)")
 	fs.BoolVar(&c.TLS, "otlp-tls", c.TLS, "use TLS to the OTLP receiver")
 	fs.Float64Var(&c.SampleRatio, "trace-ratio", c.SampleRatio, "sampling ratio of traces per rollout, 0 to 1")
-	flagrule.Needs(fs, "otlp-endpoint", "otlp-tls", "trace-ratio")
+	fs.BoolVar(&c.Metrics, "otlp-metrics", c.Metrics, "send metrics to the OTLP receiver, too; false for one that takes only traces, such as Jaeger")
+	fs.StringVar(&c.MetricsListen, "metrics-listen", c.MetricsListen, "`host:port` of /metrics for Prometheus, in plain text (default: no such port)")
+	flagrule.Needs(fs, "otlp-endpoint", "otlp-tls", "trace-ratio", "otlp-metrics")
 }
 
 // Validate names the first field that is out of range.
@@ -59,6 +65,9 @@ func (c Config) Validate() error {
 	if _, port, err := net.SplitHostPort(c.Endpoint); c.Endpoint != "" && (err != nil || port == "") {
 		return fmt.Errorf("--otlp-endpoint: %q given, expected host:port, e.g. localhost:4317", c.Endpoint)
 	}
+	if _, port, err := net.SplitHostPort(c.MetricsListen); c.MetricsListen != "" && (err != nil || port == "") {
+		return fmt.Errorf("--metrics-listen: %q given, expected host:port, e.g. :7405", c.MetricsListen)
+	}
 	return nil
 }
 
@@ -67,7 +76,7 @@ type Telemetry struct {
 	threshold uint64
 	spans     *otlptrace.Exporter
 	traces    *sdktrace.TracerProvider
-	metrics   *sdkmetric.MeterProvider
+	metrics   *measuring
 }
 
 // Start installs the process's tracer and meter providers. service is the OpenTelemetry service
@@ -77,24 +86,27 @@ func Start(ctx context.Context, cfg Config, service string) (*Telemetry, error) 
 		return nil, err
 	}
 	otel.SetTextMapPropagator(propagation.TraceContext{})
+	// Processes of one service have the same name, and another id each.
+	res := resource.NewSchemaless(attribute.String("service.name", service), attribute.String("service.version", version.Version),
+		attribute.String("service.instance.id", uuid.NewString()))
+	metrics, err := startMetrics(ctx, cfg, res)
+	if err != nil {
+		return nil, err
+	}
+	if metrics != nil {
+		otel.SetMeterProvider(metrics.provider)
+	}
 	if cfg.Endpoint == "" {
-		return &Telemetry{}, nil
+		return &Telemetry{metrics: metrics}, nil
 	}
 	traceOpts := []otlptracegrpc.Option{otlptracegrpc.WithEndpoint(cfg.Endpoint)}
-	metricOpts := []otlpmetricgrpc.Option{otlpmetricgrpc.WithEndpoint(cfg.Endpoint)}
 	if !cfg.TLS {
 		traceOpts = append(traceOpts, otlptracegrpc.WithInsecure())
-		metricOpts = append(metricOpts, otlpmetricgrpc.WithInsecure())
 	}
 	spans, err := otlptracegrpc.New(ctx, traceOpts...)
 	if err != nil {
-		return nil, fmt.Errorf("start telemetry to %s: %w", cfg.Endpoint, err)
+		return nil, fmt.Errorf("start telemetry to %s: %w", cfg.Endpoint, errors.Join(err, metrics.close(ctx)))
 	}
-	metrics, err := otlpmetricgrpc.New(ctx, metricOpts...)
-	if err != nil {
-		return nil, fmt.Errorf("start telemetry to %s: %w", cfg.Endpoint, errors.Join(err, spans.Shutdown(ctx)))
-	}
-	res := resource.NewSchemaless(attribute.String("service.name", service))
 	t := &Telemetry{
 		threshold: threshold(cfg.SampleRatio),
 		spans:     spans,
@@ -104,26 +116,30 @@ func Start(ctx context.Context, cfg Config, service string) (*Telemetry, error) 
 			sdktrace.WithIDGenerator(generator{}),
 			sdktrace.WithSampler(sdktrace.ParentBased(sdktrace.TraceIDRatioBased(cfg.SampleRatio))),
 		),
-		metrics: sdkmetric.NewMeterProvider(
-			sdkmetric.WithReader(sdkmetric.NewPeriodicReader(metrics, sdkmetric.WithInterval(metricInterval))),
-			sdkmetric.WithResource(res),
-		),
+		metrics: metrics,
 	}
 	otel.SetTracerProvider(t.traces)
-	otel.SetMeterProvider(t.metrics)
 	return t, nil
 }
 
-// Enabled reports whether anything is exported.
+// Enabled reports whether spans are exported.
 func (t *Telemetry) Enabled() bool { return t != nil && t.traces != nil }
+
+// Measures reports whether metrics are exported.
+func (t *Telemetry) Measures() bool { return t != nil && t.metrics != nil }
 
 // Close flushes pending data until ctx is done, and stops the export.
 func (t *Telemetry) Close(ctx context.Context) error {
-	if !t.Enabled() {
+	if t == nil {
 		return nil
 	}
-	// The provider does not stop its exporter if ctx ends first.
-	if err := errors.Join(t.traces.Shutdown(ctx), t.metrics.Shutdown(ctx), t.spans.Shutdown(ctx)); err != nil {
+	var errs [3]error
+	if t.Enabled() {
+		// The provider does not stop its exporter if ctx ends first.
+		errs[0], errs[1] = t.traces.Shutdown(ctx), t.spans.Shutdown(ctx)
+	}
+	errs[2] = t.metrics.close(ctx)
+	if err := errors.Join(errs[:]...); err != nil {
 		return fmt.Errorf("stop telemetry: %w", err)
 	}
 	return nil

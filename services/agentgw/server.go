@@ -114,11 +114,14 @@ func newServer(
 	plugins := plugin.NewDialer(plugin.Config{
 		Connections: cfg.PluginConnections, MessageBytes: cfg.PluginMessageBytes, TurnBytes: cfg.PluginTurnBytes, RetryWait: cfg.RetryWait, Roots: roots,
 	}, agents)
-	models := model.NewPlayer(model.Config{
+	models, err := model.NewPlayer(model.Config{
 		AnswerBytes: cfg.ModelAnswerBytes, TurnBytes: cfg.ModelTurnBytes, RetryWait: cfg.RetryWait, Connections: cfg.ModelConnections,
 		BaseURLs: cfg.ModelBaseURLs, ExchangeBytes: cfg.ModelExchangeBytes, Providers: providers.All(dialects), Prices: prices, Budget: budget, Getenv: cfg.Getenv,
 		Logger: logger,
 	})
+	if err != nil {
+		return nil, err
+	}
 	replica := ""
 	if replicas != nil {
 		replica = replicas.Name()

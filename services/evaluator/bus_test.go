@@ -3,7 +3,6 @@ package evaluator
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"sync"
 	"testing"
 	"time"
@@ -173,10 +172,9 @@ func (s *testBus) run(tb testing.TB) (stop func()) {
 	if err != nil {
 		tb.Fatal(err)
 	}
+	scorer := testScorer(tb, s.Bus.Evaluator())
 	ended := make(chan error, 1)
-	go func() {
-		ended <- follow(ctx, DefaultConfig(), s.Bus.Evaluator(), newScorer(s.Bus.Evaluator(), slog.New(slog.DiscardHandler)), assembler)
-	}()
+	go func() { ended <- follow(ctx, DefaultConfig(), s.Bus.Evaluator(), scorer, assembler) }()
 	stop = sync.OnceFunc(func() {
 		cancel()
 		if err := <-ended; err != nil {

@@ -26,12 +26,20 @@ const queueLength = 256
 // Run serves EvaluatorService and scores rollouts until ctx is done. All its state is derived from
 // the bus: after a restart it reads the streams again and continues with the rollouts that have no
 // result.
-func Run(ctx context.Context, cfg Config, node rpc.Network, stores bus.Evaluator) error {
+func Run(ctx context.Context, cfg Config, node rpc.Network, stores bus.Evaluator) (err error) {
 	if err := cfg.Validate(); err != nil {
 		return fmt.Errorf("evaluator: %w", err)
 	}
 	logger := node.Logger(rpc.Evaluator)
-	scorer := newScorer(stores, logger)
+	scorer, err := newScorer(stores, logger)
+	if err != nil {
+		return fmt.Errorf("evaluator: %w", err)
+	}
+	stop, err := measureEvaluations(stores.Evaluations, logger)
+	defer func() { err = errors.Join(err, stop()) }()
+	if err != nil {
+		return fmt.Errorf("evaluator: %w", err)
+	}
 	assembler, err := resume(ctx, stores)
 	if ctx.Err() != nil {
 		return nil
@@ -40,8 +48,8 @@ func Run(ctx context.Context, cfg Config, node rpc.Network, stores bus.Evaluator
 		return fmt.Errorf("evaluator: %w", err)
 	}
 	service := &server{bus: stores, scorer: scorer, assembler: assembler, done: ctx.Done()}
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	tasks := []func(context.Context) error{
 		func(ctx context.Context) error {
 			return node.Serve(ctx, rpc.Evaluator, func(registrar grpc.ServiceRegistrar) {
@@ -54,7 +62,7 @@ func Run(ctx context.Context, cfg Config, node rpc.Network, stores bus.Evaluator
 	var group sync.WaitGroup
 	for i, task := range tasks {
 		group.Go(func() {
-			defer stop()
+			defer cancel()
 			errs[i] = task(ctx)
 		})
 	}
@@ -84,6 +92,7 @@ func follow(ctx context.Context, cfg Config, b bus.Evaluator, s *scorer, assembl
 		}
 		select {
 		case complete <- trajectory:
+			s.meters.waiting.Add(ctx, 1)
 		case <-ctx.Done():
 		}
 	}
@@ -158,6 +167,7 @@ func storeResults(ctx context.Context, scorer *scorer, assembler *assemble.Assem
 		case <-ctx.Done():
 			return nil
 		case trajectory := <-complete:
+			scorer.meters.waiting.Add(ctx, -1)
 			if err := scorer.retryUnavailable(ctx, func() error { return scorer.storeResult(ctx, trajectory) }); err != nil {
 				if ctx.Err() != nil {
 					return nil

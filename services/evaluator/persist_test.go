@@ -28,7 +28,7 @@ func TestRetryWhileUnavailable(t *testing.T) {
 			t.Parallel()
 			ctx, stop := context.WithCancel(t.Context())
 			defer stop()
-			j, tries := newScorer(bus.Evaluator{}, slog.New(slog.DiscardHandler)), 0
+			j, tries := testScorer(t, bus.Evaluator{}), 0
 			err := j.retryUnavailable(ctx, func() error {
 				tries++
 				if errors.Is(test.errs[len(test.errs)-1], context.Canceled) && tries == test.tries {
@@ -41,4 +41,13 @@ func TestRetryWhileUnavailable(t *testing.T) {
 			}
 		})
 	}
+}
+
+func testScorer(tb testing.TB, b bus.Evaluator) *scorer {
+	tb.Helper()
+	s, err := newScorer(b, slog.New(slog.DiscardHandler))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return s
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
 	"go.opentelemetry.io/otel"
@@ -34,8 +35,9 @@ var errUnscorable = errors.New("cannot be scored")
 
 // startingWorld is how the rollouts of a setup start.
 type startingWorld struct {
-	tables translate.Versions
-	world  *cause.World
+	tables     translate.Versions
+	world      *cause.World
+	categories []string
 }
 
 // scorer scores trajectories. It is safe for concurrent use.
@@ -45,15 +47,17 @@ type scorer struct {
 	compiled *lru.Cache[string, *translate.Evaluation]
 	// starting are the starts of rollouts, by digest of the setup.
 	starting *lru.Cache[string, *startingWorld]
+	meters   *meters
 }
 
-func newScorer(b bus.Evaluator, logger *slog.Logger) *scorer {
+func newScorer(b bus.Evaluator, logger *slog.Logger) (*scorer, error) {
 	compiled, err := lru.New[string, *translate.Evaluation](cacheSize)
 	starting, err2 := lru.New[string, *startingWorld](cacheSize)
-	if err := errors.Join(err, err2); err != nil {
-		panic(err) // the size is positive
+	meters, err3 := newMeters()
+	if err := errors.Join(err, err2, err3); err != nil {
+		return nil, err
 	}
-	return &scorer{bus: b, logger: logger, compiled: compiled, starting: starting}
+	return &scorer{bus: b, logger: logger, compiled: compiled, starting: starting, meters: meters}, nil
 }
 
 // retryUnavailable retries a task while NATS does not answer. Each attempt takes the timeout of the
@@ -73,6 +77,7 @@ func (s *scorer) storeResult(ctx context.Context, trajectory *assemble.Trajector
 	ctx = trace.ContextWithRemoteSpanContext(ctx, trajectory.Span)
 	ctx, span := otel.Tracer("evaluator").Start(ctx, "evaluate "+trajectory.Rollout.GetScenario())
 	defer span.End()
+	start := time.Now()
 	result, err := s.result(ctx, trajectory)
 	if errors.Is(err, errUnscorable) {
 		// No retry makes this trajectory scorable, so its result contains the reason.
@@ -91,7 +96,10 @@ func (s *scorer) storeResult(ctx context.Context, trajectory *assemble.Trajector
 		span.SetAttributes(attribute.Float64("gen_ai.evaluation.score.value", result.GetSimilarity()),
 			attribute.Int("toolsandbox.turn_count", int(result.GetTurnCount())))
 	}
-	_, err = s.bus.PublishResult(ctx, result)
+	created, err := s.bus.PublishResult(ctx, result)
+	if created {
+		s.stored(ctx, start, result)
+	}
 	return err
 }
 
@@ -247,8 +255,9 @@ func (s *scorer) startingWorld(ctx context.Context, digest string) (*startingWor
 		return nil, err
 	}
 	starting := &startingWorld{
-		tables: translate.NewVersions(setup.GetTables()),
-		world:  cause.NewWorld(setup.GetClock().GetTimeZone(), setup.GetCategories(), setup.GetTables(), setup.GetSchema()),
+		tables:     translate.NewVersions(setup.GetTables()),
+		categories: setup.GetCategories(),
+		world:      cause.NewWorld(setup.GetClock().GetTimeZone(), setup.GetCategories(), setup.GetTables(), setup.GetSchema()),
 	}
 	s.starting.Add(digest, starting)
 	return starting, nil

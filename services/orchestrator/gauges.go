@@ -8,9 +8,11 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
+	"github.com/toolsandbox/toolsandbox/internal/instrument"
 )
 
 const (
@@ -20,48 +22,84 @@ const (
 	gaugesTimeout = 5 * time.Second
 )
 
-// exportGauges exports the numbers by which an installation is scaled until ctx is done: its jobs,
-// and the rollouts that its orchestrators play. Each orchestrator could measure both. One of them,
-// the owner of gaugesName, exports them, so that they count once. When it dies, another one owns
-// the name within seconds. While NATS is unavailable nobody does: no value is better than an old
-// one.
+// exportGauges exports what is known of an installation as a whole until ctx is done: its jobs, the
+// rollouts that its orchestrators play, and the room of its streams. Each orchestrator could
+// measure it. One of them, the owner of gaugesName, exports it, so that it counts once. When it
+// dies, another one owns the name within seconds. While NATS is unavailable nobody does: no value
+// is better than an old one.
 func exportGauges(ctx context.Context, stores bus.Orchestrator, meter metric.Meter, logger *slog.Logger) (err error) {
 	replicas, err := stores.Join("orchestrator", uuid.NewString())
 	if err != nil {
 		return fmt.Errorf("export gauges: %w", err)
 	}
 	defer func() { err = errors.Join(err, replicas.Leave()) }()
-	var errs [2]error
-	var pending, running metric.Int64ObservableGauge
-	pending, errs[0] = meter.Int64ObservableGauge("toolsandbox.jobs.pending",
-		metric.WithDescription("Rollouts of the installation without a score that wait or run."))
-	running, errs[1] = meter.Int64ObservableGauge("toolsandbox.jobs.running", metric.WithDescription("Rollouts of the installation that orchestrators play."))
-	if err := errors.Join(errs[:]...); err != nil {
-		return fmt.Errorf("export gauges: %w", err)
+	maker := instrument.NewMaker(meter)
+	g := &gauges{
+		stores: stores, pending: maker.Gauge(instrument.JobsPending), running: maker.Gauge(instrument.JobsRunning), scoring: maker.Gauge(instrument.JobsScoring),
+		waiting: maker.Gauge(instrument.JobsWaiting), size: maker.Gauge(instrument.StreamBytes), limit: maker.Gauge(instrument.StreamLimit),
 	}
-	registration, err := meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
+	stop := maker.Observe(func(ctx context.Context, o metric.Observer) error {
 		if owner, _ := replicas.Owner(gaugesName); owner != replicas.Name() {
 			return nil
 		}
 		ctx, cancel := context.WithTimeout(ctx, gaugesTimeout)
 		defer cancel()
-		jobs, err := stores.Pending(ctx)
-		if err != nil {
+		if err := errors.Join(g.measureJobs(ctx, o), g.measureStreams(ctx, o)); err != nil {
 			logger.Warn("gauges cannot be measured", "error", err)
-			return nil
 		}
-		load, err := stores.Load(ctx, "", bus.LoadWait)
-		if err != nil {
-			logger.Warn("gauges cannot be measured", "error", err)
-			return nil
-		}
-		o.ObserveInt64(pending, jobs)
-		o.ObserveInt64(running, int64(load.GetRunning()))
 		return nil
-	}, pending, running)
-	if err != nil {
+	}, g.pending, g.running, g.scoring, g.waiting, g.size, g.limit)
+	defer func() { err = errors.Join(err, stop()) }()
+	if err := maker.Err(); err != nil {
 		return fmt.Errorf("export gauges: %w", err)
 	}
 	<-ctx.Done()
-	return registration.Unregister()
+	return nil
+}
+
+// gauges measures an installation.
+type gauges struct {
+	stores                                          bus.Orchestrator
+	pending, running, scoring, waiting, size, limit metric.Float64ObservableGauge
+}
+
+// measureJobs observes all of the queue or nothing.
+func (g *gauges) measureJobs(ctx context.Context, o metric.Observer) error {
+	jobs, err := g.stores.Pending(ctx)
+	if err != nil {
+		return err
+	}
+	since, err := g.stores.Waiting(ctx)
+	if err != nil {
+		return err
+	}
+	load, err := g.stores.Load(ctx, "", bus.LoadWait)
+	if err != nil {
+		return err
+	}
+	age := 0.0
+	if !since.IsZero() {
+		age = max(time.Since(since).Seconds(), 0) // the clock of NATS may be ahead
+	}
+	o.ObserveFloat64(g.pending, float64(jobs))
+	o.ObserveFloat64(g.running, float64(load.GetRunning()))
+	o.ObserveFloat64(g.scoring, float64(load.GetScoring()))
+	o.ObserveFloat64(g.waiting, age)
+	return nil
+}
+
+// measureStreams observes the room of the streams.
+func (g *gauges) measureStreams(ctx context.Context, o metric.Observer) error {
+	rooms, err := g.stores.Rooms(ctx)
+	if err != nil {
+		return err
+	}
+	for _, room := range rooms {
+		stream := metric.WithAttributes(attribute.String(instrument.LabelStream, room.Stream))
+		o.ObserveFloat64(g.size, float64(room.Bytes), stream)
+		if room.Limit > 0 {
+			o.ObserveFloat64(g.limit, float64(room.Limit), stream)
+		}
+	}
+	return nil
 }

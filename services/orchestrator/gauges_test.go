@@ -3,6 +3,7 @@ package orchestrator
 import (
 	"context"
 	"log/slog"
+	"math"
 	"testing"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
+	"github.com/toolsandbox/toolsandbox/internal/instrument"
 	"github.com/toolsandbox/toolsandbox/internal/testkit/natstest"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 )
@@ -35,7 +37,7 @@ func export(t *testing.T, url string, running int32) *exporter {
 		if sweepID != "" {
 			t.Errorf("load of %q: want that of all sweeps", sweepID)
 		}
-		return &busv1.Load{Running: running}
+		return &busv1.Load{Running: running, Scoring: 2 * running}
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -58,37 +60,53 @@ func export(t *testing.T, url string, running int32) *exporter {
 	return e
 }
 
-// gauges returns what an orchestrator exports at the moment, nil for nothing.
-func (e *exporter) gauges(t *testing.T) map[string]int64 {
+// gauges returns what an orchestrator exports at the moment, nil for nothing. Of streams it is their
+// number. The age of the oldest job counts as 1 unless it is 0.
+func (e *exporter) gauges(t *testing.T) map[string]float64 {
 	t.Helper()
 	var collected metricdata.ResourceMetrics
 	if err := e.reader.Collect(t.Context(), &collected); err != nil {
 		t.Fatal(err)
 	}
-	var values map[string]int64
+	var values map[string]float64
 	for _, scope := range collected.ScopeMetrics {
 		for _, m := range scope.Metrics {
-			data, _ := m.Data.(metricdata.Gauge[int64])
+			data, _ := m.Data.(metricdata.Gauge[float64])
 			for _, point := range data.DataPoints {
 				if values == nil {
-					values = make(map[string]int64)
+					values = make(map[string]float64)
 				}
-				values[m.Name] = point.Value
+				switch m.Name {
+				case instrument.StreamBytes.Name, instrument.StreamLimit.Name:
+					values[m.Name]++
+				case instrument.JobsWaiting.Name:
+					values[m.Name] = math.Ceil(min(point.Value, 1))
+				default:
+					values[m.Name] = point.Value
+				}
 			}
 		}
 	}
 	return values
 }
 
+// gaugesOf returns what the elected orchestrator exports, as gauges does.
+func gaugesOf(pending, running, waiting float64) map[string]float64 {
+	return map[string]float64{
+		"toolsandbox.jobs.pending": pending, "toolsandbox.jobs.running": running, "toolsandbox.jobs.scoring": 2 * running,
+		"toolsandbox.jobs.oldest.age": waiting, "toolsandbox.stream.size": 15, // seven and two for each of four shards
+	}
+}
+
 // elected waits until one of the orchestrators exports the wanted values, and all others nothing.
 // It returns that one and the others.
-func elected(t *testing.T, want map[string]int64, exporters ...*exporter) (owner *exporter, others []*exporter) {
+func elected(t *testing.T, want map[string]float64, exporters ...*exporter) (owner *exporter, others []*exporter) {
 	t.Helper()
 	ticker := time.NewTicker(50 * time.Millisecond)
 	defer ticker.Stop()
 	for ctx := within(t); ; {
 		owner, others = nil, nil
-		var got []map[string]int64
+		var got []map[string]float64
 		for _, e := range exporters {
 			values := e.gauges(t)
 			got = append(got, values)
@@ -126,8 +144,8 @@ func TestGauges(t *testing.T) {
 	if deliveries, err := queue.Fetch(within(t), 1, patience); err != nil || len(deliveries) != 1 { // in flight
 		t.Fatalf("Fetch: got %v, %v, want a job", deliveries, err)
 	}
-	want := func(running int64) map[string]int64 {
-		return map[string]int64{"toolsandbox.jobs.pending": 3, "toolsandbox.jobs.running": running}
+	want := func(running float64) map[string]float64 {
+		return gaugesOf(3, running, 1)
 	}
 	first, second := export(t, url, 1), export(t, url, 1)
 	killed, left := elected(t, want(2), first, second)
@@ -154,7 +172,7 @@ func TestNoOwnerWithoutNATS(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- exportGauges(ctx, stores, provider.Meter("test"), slog.New(slog.DiscardHandler)) }()
-	elected(t, map[string]int64{"toolsandbox.jobs.pending": 0, "toolsandbox.jobs.running": 0}, e)
+	elected(t, gaugesOf(0, 0, 0), e)
 	conn.Close()
 	ticker := time.NewTicker(50 * time.Millisecond)
 	defer ticker.Stop()

@@ -71,7 +71,7 @@ func Run(ctx context.Context, cfg Config, node rpc.Network, stores bus.Orchestra
 			agentgwv1.RegisterPlayerCheckServiceServer(registrar, playerCheck{gateway: agentgwv1.NewPlayerCheckServiceClient(node.Conn(rpc.AgentGateway))})
 		})
 	})
-	if node.Telemetry().Enabled() {
+	if node.Telemetry().Measures() {
 		group.Go(func() {
 			defer stop()
 			errs[2] = exportGauges(ctx, stores, otel.Meter("orchestrator"), node.Logger(rpc.Orchestrator))

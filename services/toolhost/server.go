@@ -37,7 +37,8 @@ type server struct {
 	// check returns an error unless this tool host owns a session.
 	check func(sessionID string) error
 	// hosts returns the live tool hosts.
-	hosts func() (epoch int64, addresses []string)
+	hosts  func() (epoch int64, addresses []string)
+	meters *meters
 }
 
 // statusOf converts errors of the host to gRPC statuses.
@@ -74,6 +75,7 @@ func (s *server) CreateSession(ctx context.Context, req *toolhostv1.CreateSessio
 	if err != nil {
 		return nil, err
 	}
+	s.meters.created.Add(ctx, 1)
 	response, err := s.host.Create(ctx, req.GetSessionId(), made)
 	if err != nil {
 		return nil, statusOf(err)
@@ -105,10 +107,15 @@ func (s *server) Execute(ctx context.Context, req *toolhostv1.ExecuteRequest) (*
 	if err := checkCalls(req.GetCalls(), req.Now); err != nil {
 		return nil, err
 	}
+	start := time.Now()
 	batch := host.Batch{Index: req.GetIndex(), Calls: req.GetCalls(), Now: req.Now, Digest: req.GetSessionDigest()}
 	response, err := s.host.Execute(ctx, req.GetSessionId(), batch, observer(ctx))
 	if err != nil {
-		return nil, statusOf(err)
+		err = statusOf(err)
+	}
+	s.meters.executed(ctx, start, err)
+	if err != nil {
+		return nil, err
 	}
 	return response, nil
 }
@@ -180,6 +187,7 @@ func (s *server) RestoreSession(ctx context.Context, req *toolhostv1.RestoreSess
 	if err != nil {
 		return nil, statusOf(err)
 	}
+	s.meters.rebuilt.Add(ctx, 1)
 	return &toolhostv1.RestoreSessionResponse{Repeated: int32(repeated), Dropped: int32(dropped)}, nil
 }
 

@@ -3,6 +3,7 @@ package toolhost
 import (
 	"cmp"
 	"context"
+	"errors"
 	"log/slog"
 	"net"
 	"os"
@@ -89,9 +90,13 @@ func serveServers(tb testing.TB, file string, publisher host.Bus, check func(str
 	if err != nil {
 		tb.Fatalf("make host: %v", err)
 	}
+	meters, err := newMeters(owner, sessions, filepath.Dir(file))
+	if err != nil {
+		tb.Fatalf("make metrics: %v", err)
+	}
 	listener := bufconn.Listen(1 << 20)
 	srv := grpc.NewServer()
-	toolhostv1.RegisterToolHostServiceServer(srv, &server{host: owner, catalogue: catalogue, check: check})
+	toolhostv1.RegisterToolHostServiceServer(srv, &server{host: owner, catalogue: catalogue, check: check, meters: meters})
 	served := make(chan error, 1)
 	go func() { served <- srv.Serve(listener) }()
 	conn, err := grpc.NewClient("passthrough:///toolhost", grpc.WithTransportCredentials(insecure.NewCredentials()),
@@ -112,7 +117,7 @@ func serveServers(tb testing.TB, file string, publisher host.Bus, check func(str
 		if err := <-served; err != nil {
 			tb.Errorf("serve: %v", err)
 		}
-		if err := sessions.Close(); err != nil {
+		if err := errors.Join(meters.stop(), sessions.Close()); err != nil {
 			tb.Errorf("close store: %v", err)
 		}
 	}}

@@ -63,7 +63,12 @@ func Run(ctx context.Context, cfg Config, node rpc.Network, stores bus.ToolHost)
 	if err != nil {
 		return fmt.Errorf("toolhost: %w", err)
 	}
-	handler := &server{host: owner, catalogue: catalogue, check: node.CheckOwner, hosts: node.ToolHosts}
+	meters, err := newMeters(owner, sessions, cfg.Dir)
+	defer func() { err = errors.Join(err, meters.stop()) }()
+	if err != nil {
+		return fmt.Errorf("toolhost: %w", err)
+	}
+	handler := &server{host: owner, catalogue: catalogue, check: node.CheckOwner, hosts: node.ToolHosts, meters: meters}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	watched := make(chan struct{})

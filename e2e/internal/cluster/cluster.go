@@ -72,6 +72,8 @@ type Config struct {
 	TwoPlayers bool
 	// Users makes each process a user of NATS that may do what its role needs.
 	Users bool
+	// Metrics makes each service answer scrapes of Prometheus at MetricsAddress.
+	Metrics bool
 	// Certificates, if not empty, is a directory with NAME.pem and NAME.key of each service and of
 	// admin, and with ca.pem. Services then use mutual TLS, and the gateway only addresses of its own
 	// configuration.
@@ -87,6 +89,7 @@ type Config struct {
 type Cluster struct {
 	cfg       Config
 	addresses map[string]string
+	scraped   map[string]string
 	// release releases the addresses.
 	release []func() error
 	// routes holds the address at which the first process reaches the second.
@@ -114,13 +117,18 @@ func Build(ctx context.Context, root, bin string) error {
 
 // Start starts all processes and waits until each is ready.
 func Start(ctx context.Context, cfg Config) (*Cluster, error) {
-	c := &Cluster{cfg: cfg, addresses: make(map[string]string), running: make(map[string]*process), upgraded: make(map[string]bool)}
+	c := &Cluster{
+		cfg: cfg, addresses: make(map[string]string), scraped: make(map[string]string), running: make(map[string]*process),
+		upgraded: make(map[string]bool),
+	}
 	for _, name := range c.names() {
-		address, release, err := porttest.Reserve()
-		if err != nil {
-			return nil, errors.Join(err, c.Stop())
+		for _, addresses := range []map[string]string{c.addresses, c.scraped} {
+			address, release, err := porttest.Reserve()
+			if err != nil {
+				return nil, errors.Join(err, c.Stop())
+			}
+			addresses[name], c.release = address, append(c.release, release)
 		}
-		c.addresses[name], c.release = address, append(c.release, release)
 	}
 	if err := errors.Join(c.connect(), c.makeUsers()); err != nil {
 		return nil, errors.Join(err, c.Stop())
@@ -155,6 +163,9 @@ func (c *Cluster) connect() error {
 
 // Address returns the address at which a process listens.
 func (c *Cluster) Address(name string) string { return c.addresses[name] }
+
+// MetricsAddress returns the address at which a service answers scrapes.
+func (c *Cluster) MetricsAddress(name string) string { return c.scraped[name] }
 
 // ClientArgs returns the flags with which toolsandbox run uses this cluster.
 func (c *Cluster) ClientArgs() []string {
@@ -280,6 +291,9 @@ func (c *Cluster) args(name string) []string {
 		"--agentgw-addr", to(gateway),
 		"--evaluator-addr", to(Evaluator),
 		"--orchestrator-addr", to(Orchestrator),
+	}
+	if c.cfg.Metrics {
+		args = append(args, "--metrics-listen", c.scraped[name])
 	}
 	switch service {
 	case ToolHost: // all others reach it at one address, which it announces

@@ -177,10 +177,10 @@ func (q *attempt) try(ctx context.Context) retry.Outcome {
 	body, err := q.client.Send(sending, q.to, q.request, limit)
 	end()
 	cancel()
-	received := err == nil
+	took, received := time.Since(sent), err == nil
 	q.answer, err = q.exchange.addAttempt(body, err)
 	failure, _ := errors.AsType[*provider.Failure](err)
-	outcome := ratelimit.Outcome{Class: classOf(failure, received, err, time.Since(sent))}
+	outcome := ratelimit.Outcome{Class: classOf(failure, received, err, took)}
 	if failure != nil && failure.Timeout && limit < q.timeout {
 		outcome.Class = ratelimit.Abandoned // the turn's deadline was shorter than the timeout
 	}
@@ -188,7 +188,7 @@ func (q *attempt) try(ctx context.Context) retry.Outcome {
 		outcome.Cost, _ = q.cost(q.budget.Key.Provider, q.budget.Model, q.answer.Usage)
 	}
 	if failure == nil {
-		q.spent = q.spent.Plus(permit.Done(outcome))
+		q.done(ctx, permit, outcome, took)
 		return retry.Outcome{Err: err}
 	}
 	isRearranged := q.rearrange(failure)
@@ -196,7 +196,7 @@ func (q *attempt) try(ctx context.Context) retry.Outcome {
 		outcome.Class = ratelimit.Rejected // whatever its status: the server is well
 	}
 	outcome.RetryAfter, outcome.Charged, outcome.Reason = failure.RetryAfter, failure.Charged, failure.Error()
-	q.spent = q.spent.Plus(permit.Done(outcome))
+	q.done(ctx, permit, outcome, took)
 	if isRearranged {
 		return q.try(ctx)
 	}

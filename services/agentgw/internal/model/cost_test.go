@@ -21,7 +21,10 @@ func newPricedPlayer(t *testing.T) *Player {
 	if err != nil {
 		t.Fatal(err)
 	}
-	player := NewPlayer(Config{Prices: prices, Budget: &ratelimit.Limiter{}})
+	player, err := NewPlayer(Config{Prices: prices, Budget: &ratelimit.Limiter{}})
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(player.Close)
 	return player
 }

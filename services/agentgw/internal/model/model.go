@@ -79,6 +79,7 @@ type Player struct {
 	cfg    Config
 	client *httpclient.Client
 	forms  formMemory
+	meters *meters
 
 	asked, limited load
 
@@ -86,13 +87,17 @@ type Player struct {
 	abort context.CancelFunc
 }
 
-// NewPlayer returns a player without connections.
-func NewPlayer(cfg Config) *Player {
+// NewPlayer returns a player without connections. The error is that of its metrics.
+func NewPlayer(cfg Config) (*Player, error) {
+	meters, err := newMeters()
+	if err != nil {
+		return nil, err
+	}
 	life, abort := context.WithCancel(context.Background())
 	return &Player{
-		cfg: cfg, client: httpclient.NewClient(cfg.AnswerBytes, cfg.Connections),
+		cfg: cfg, client: httpclient.NewClient(cfg.AnswerBytes, cfg.Connections), meters: meters,
 		life: life, abort: abort,
-	}
+	}, nil
 }
 
 // Close aborts and closes idle connections.

@@ -1,13 +1,14 @@
 package ratelimit
 
 import (
-	"context"
 	"fmt"
 	"time"
 
 	"github.com/sony/gobreaker/v2"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
+
+	"github.com/toolsandbox/toolsandbox/internal/instrument"
 )
 
 // pauseMax is the longest pause after a refusal without a retry time.
@@ -19,7 +20,6 @@ type budget struct {
 	key     Key
 	limit   Limit
 	labels  metric.MeasurementOption
-	classed map[Class]metric.MeasurementOption // labels with the class, which are expensive to build
 
 	queue            queue
 	running          int
@@ -46,9 +46,8 @@ type budget struct {
 func newBudget(l *Limiter, key Key) *budget {
 	limit := l.cfg.limit(key.Provider)
 	b := &budget{
-		limiter: l, key: key, limit: limit, labels: metric.WithAttributes(attribute.String("provider", key.Provider)),
-		classed: make(map[Class]metric.MeasurementOption),
-		queue:   queue{sweeps: make(map[string]*sweepQueue)}, requests: newBucket(limit.Requests), tokens: newBucket(limit.Tokens),
+		limiter: l, key: key, limit: limit, labels: metric.WithAttributes(attribute.String(instrument.LabelProvider, key.Provider)),
+		queue: queue{sweeps: make(map[string]*sweepQueue)}, requests: newBucket(limit.Requests), tokens: newBucket(limit.Tokens),
 		usage: make(map[string]*usage), adaptive: adaptiveLimits{concurrency: float64(limit.Concurrency), rate: 1},
 	}
 	b.breaker = b.newBreaker(l.cfg)
@@ -142,10 +141,9 @@ func (b *budget) begin(now time.Time, p *Permit) {
 }
 
 // end records the outcome of a request.
-func (b *budget) end(now time.Time, p *Permit, o Outcome, cost Cost) {
+func (b *budget) end(now time.Time, p *Permit, o Outcome) {
 	b.running--
 	b.active = now
-	b.count(o.Class, cost)
 	p.usage.end(p.request.Estimate, o)
 	if o.Class == Unsent {
 		b.requests.take(now, -1)
@@ -171,17 +169,6 @@ func (b *budget) end(now time.Time, p *Permit, o Outcome, cost Cost) {
 		b.recordRefusal(now, p.request.Run, o)
 	}
 	b.dispatch(now)
-}
-
-// count adds a request to the metrics, even if its caller is gone.
-func (b *budget) count(class Class, cost Cost) {
-	ctx, m := context.Background(), b.limiter.meters
-	if b.classed[class] == nil {
-		b.classed[class] = metric.WithAttributes(attribute.String("provider", b.key.Provider), attribute.String("class", string(class)))
-	}
-	m.requests.Add(ctx, 1, b.classed[class])
-	m.tokens.Add(ctx, cost.Tokens, b.labels)
-	m.money.Add(ctx, float64(cost.Micros)/1e6, b.labels)
 }
 
 // slowDown cuts and pauses the budget. A request that began before the last cut only contributes

@@ -51,7 +51,7 @@ func New(cfg Config, recordings Recordings, replica string, logger *slog.Logger)
 func (l *Limiter) Close() error {
 	l.cancel()
 	l.followers.Wait()
-	return l.meters.registration.Unregister()
+	return l.meters.stop()
 }
 
 // Permit is a queued request, and its admission once it has begun.
@@ -89,6 +89,7 @@ func (l *Limiter) Acquire(ctx context.Context, r Request) (*Permit, error) {
 		}
 	}
 	if err != nil {
+		l.meters.refuse(ctx, r.Key.Provider, err)
 		return nil, fmt.Errorf("budget of %s: %w", r.Key.Provider, err)
 	}
 	l.meters.waits.Record(ctx, time.Since(start).Seconds(), p.budget.labels)
@@ -147,7 +148,7 @@ func (p *Permit) Done(o Outcome) Cost {
 	}
 	now := time.Now()
 	p.spend.end(now, p, cost)
-	p.budget.end(now, p, o, cost)
+	p.budget.end(now, p, o)
 	return cost
 }
 

@@ -124,6 +124,17 @@ func (s *sweepSpend) end(now time.Time, p *Permit, cost Cost) {
 	}
 }
 
+// shareOf returns the largest share that c has used of a part of limit.
+func (c Cost) shareOf(limit Cost) (share float64) {
+	if limit.Tokens > 0 {
+		share = float64(c.Tokens) / float64(limit.Tokens)
+	}
+	if limit.Micros > 0 {
+		share = max(share, float64(c.Micros)/float64(limit.Micros))
+	}
+	return share
+}
+
 // fitsIn reports whether c exceeds no part of limit.
 func (c Cost) fitsIn(limit Cost) bool {
 	return (limit.Tokens == 0 || c.Tokens <= limit.Tokens) && (limit.Micros == 0 || c.Micros <= limit.Micros)

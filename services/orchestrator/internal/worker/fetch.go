@@ -65,6 +65,9 @@ func (f *fetcher) fetchSome(ctx context.Context, n int) (more bool, err error) {
 	deliveries, err := f.queue.Fetch(ctx, n, f.fetchWait)
 	for _, delivery := range deliveries {
 		f.hold(delivery)
+		if delivery.Attempt > 1 {
+			f.metrics.redelivered.Add(ctx, 1)
+		}
 	}
 	f.scheduler.offer(deliveries)
 	if err != nil || len(deliveries) > 0 {

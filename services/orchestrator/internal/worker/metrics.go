@@ -9,29 +9,32 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 
+	"github.com/toolsandbox/toolsandbox/internal/instrument"
+	"github.com/toolsandbox/toolsandbox/internal/world"
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
 // metrics are the worker's metrics. Nothing reproducible depends on them.
 type metrics struct {
-	ended    metric.Int64Counter
-	duration metric.Float64Histogram
-	running  metric.Int64UpDownCounter
+	ended, parked, retried, redelivered metric.Int64Counter
+	duration, turns                     metric.Float64Histogram
+	running                             metric.Int64UpDownCounter
 }
 
 func newMetrics() (metrics, error) {
-	meter := otel.Meter("orchestrator")
-	endedCounter, err := meter.Int64Counter("toolsandbox.rollout.ended", metric.WithDescription("Rollouts that this process ended, by reason."))
-	if err != nil {
-		return metrics{}, err
+	maker := instrument.NewMaker(otel.Meter("orchestrator"))
+	m := metrics{
+		ended:       maker.Counter(instrument.RolloutsEnded),
+		parked:      maker.Counter(instrument.RolloutsParked),
+		retried:     maker.Counter(instrument.RolloutsRetried),
+		redelivered: maker.Counter(instrument.JobsRedelivered),
+		duration:    maker.Histogram(instrument.RolloutDuration),
+		turns:       maker.Histogram(instrument.TurnDuration),
+		running:     maker.UpDown(instrument.RolloutsRunning),
 	}
-	duration, err := meter.Float64Histogram("toolsandbox.rollout.duration", metric.WithUnit("s"),
-		metric.WithDescription("Time for which this process played a rollout."))
-	if err != nil {
-		return metrics{}, err
-	}
-	running, err := meter.Int64UpDownCounter("toolsandbox.rollout.running", metric.WithDescription("Rollouts that this process plays."))
-	return metrics{ended: endedCounter, duration: duration, running: running}, err
+	return m, maker.Err()
 }
 
 // start records that a rollout starts, and returns the function that records its end. end is nil if
@@ -44,8 +47,39 @@ func (m metrics) start(ctx context.Context) func(end *busv1.End) {
 		if end == nil {
 			return
 		}
-		reason := strings.ToLower(strings.TrimPrefix(end.GetReason().String(), "END_REASON_"))
-		m.ended.Add(ctx, 1, metric.WithAttributes(attribute.String("reason", reason)))
+		m.ended.Add(ctx, 1, metric.WithAttributes(
+			attribute.String(instrument.LabelEnd, word(end.GetReason().String(), "END_REASON_")),
+			attribute.String(instrument.LabelCause, word(end.GetFailureClass().String(), "FAILURE_CLASS_"))))
 		m.duration.Record(ctx, time.Since(start).Seconds())
 	}
+}
+
+// word returns the label of an enumeration's value: none for the unset one.
+func word(value, prefix string) string {
+	text := strings.ToLower(strings.TrimPrefix(value, prefix))
+	if text == "unspecified" {
+		return "none"
+	}
+	return text
+}
+
+// turn records the time of a player's turn.
+func (m metrics) turn(ctx context.Context, start time.Time, role worldv1.Role, player *agentgwv1.Player) {
+	m.turns.Record(ctx, time.Since(start).Seconds(), metric.WithAttributes(
+		attribute.String(instrument.LabelRole, strings.ToLower(world.RoleName(role))), attribute.String(instrument.LabelKind, kindOf(player))))
+}
+
+// kindOf returns the kind of a player.
+func kindOf(player *agentgwv1.Player) string {
+	switch player.GetKind().(type) {
+	case *agentgwv1.Player_Model:
+		return "model"
+	case *agentgwv1.Player_Plugin:
+		return "plugin"
+	case *agentgwv1.Player_Random:
+		return "random"
+	case *agentgwv1.Player_Unhelpful:
+		return "unhelpful"
+	}
+	return "scripted"
 }

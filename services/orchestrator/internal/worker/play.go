@@ -310,6 +310,7 @@ func (r *runner) respond(ctx context.Context, role worldv1.Role, player *agentgw
 		return nil, nil, errDraining
 	}
 	limited, cancel := context.WithTimeout(ctx, r.cfg.turnLimit(player))
+	start := time.Now()
 	var response *agentgwv1.RespondResponse
 	err = r.retryWithDocuments(limited, func() error {
 		if response, err = r.peers.Agents.Respond(limited, request); err != nil {
@@ -320,6 +321,7 @@ func (r *runner) respond(ctx context.Context, role worldv1.Role, player *agentgw
 	})
 	cancel()
 	answered()
+	r.metrics.turn(ctx, start, role, player)
 	if err == nil {
 		err = r.acquireActive(ctx)
 	}

@@ -83,6 +83,7 @@ func (w *Worker) parkJob(ctx context.Context, delivery *bus.Delivery) {
 	}
 	control, err := w.peers.Bus.Control(ctx, delivery.Rollout.GetSweepId())
 	if err == nil && control.GetExhausted() != "" {
+		w.metrics.parked.Add(ctx, 1)
 		w.peers.Logger.Debug("rollout parked", "rollout", id, "reason", control.GetExhausted())
 		return
 	}

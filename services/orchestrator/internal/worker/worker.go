@@ -211,6 +211,7 @@ func (w *Worker) handle(ctx context.Context, delivery *bus.Delivery) {
 	default:
 		w.drop(delivery)
 		delay := w.backoff(delivery.Attempt)
+		w.metrics.retried.Add(ctx, 1)
 		w.peers.Logger.Warn("rollout interrupted, retrying", "rollout", id, "attempt", delivery.Attempt, "delay", delay, "error", err)
 		if err := delivery.Nak(delay); err != nil {
 			w.peers.Logger.Warn("job comes again after its lease", "rollout", id, "error", err)

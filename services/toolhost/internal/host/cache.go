@@ -55,6 +55,13 @@ func newCache(sessions, maxBytes int) (*cache, error) {
 	return c, nil
 }
 
+// Len returns the number of sessions.
+func (c *cache) Len() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.sessions.Len()
+}
+
 // Get returns a session. ok is false if it is not in the cache.
 func (c *cache) Get(id string) (*openSession, bool) {
 	c.mu.Lock()

@@ -95,6 +95,9 @@ type Host struct {
 	locks     [locks]sync.Mutex
 }
 
+// Held returns the number of sessions in memory.
+func (h *Host) Held() int { return h.sessions.Len() }
+
 // openSession is a session in memory. It is immutable: an execution returns a new one.
 type openSession struct {
 	setup     *compiledSetup
