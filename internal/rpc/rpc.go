@@ -122,7 +122,6 @@ func Connect(ctx context.Context, cfg Config, options Options) (*Node, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	setResolutionInterval()
 	wait := &startWait{logger: options.Logger, address: redact(cfg.NATSURL)}
 	conn, js, err := connectNATS(ctx, cfg, bus.Role(cfg.Service), options.Logger, wait)
 	if err != nil {

@@ -31,7 +31,7 @@ import (
 const idleTimeout = 5 * time.Minute
 
 // setResolutionInterval allows more frequent name resolution than gRPC's default. It is a
-// process-wide setting that must precede the first call.
+// process-wide setting that must precede the first connection.
 var setResolutionInterval = sync.OnceFunc(func() { dns.SetMinResolutionInterval(resolutionInterval) })
 
 // tcp is the transport over the network.
@@ -116,6 +116,7 @@ func (t *tcp) dial(s Service, address string) (conn, error) {
 	if !strings.Contains(address, "://") {
 		target = "dns:///" + address
 	}
+	setResolutionInterval()
 	conn, err := grpc.NewClient(target, options...)
 	if err != nil {
 		return nil, fmt.Errorf("--%s-addr: %s: %w", s, address, err)
