@@ -219,6 +219,11 @@ func (c *Cluster) start(ctx context.Context, name string, cmd *exec.Cmd) error {
 
 func (c *Cluster) program() string { return filepath.Join(c.cfg.Bin, "toolsandbox") }
 
+// Processes lists those that run, in the order in which they start.
+func (c *Cluster) Processes() []string {
+	return slices.DeleteFunc(c.names(), func(name string) bool { return c.running[name] == nil })
+}
+
 // names lists all processes, in the order in which they start.
 func (c *Cluster) names() []string {
 	names := append([]string{NATS}, Services()...)
