@@ -98,15 +98,7 @@ func newSecureProcess(t *testing.T, nats, probes string, drained <-chan struct{}
 // startNATS starts a server with streams in dir, until stop is called.
 func startNATS(t *testing.T, dir, address string) (stop func()) {
 	t.Helper()
-	server, err := natsserver.Start(natsserver.Config{Dir: dir, Listen: address})
-	if err != nil {
-		t.Fatal(err)
-	}
+	stop = natstest.Serve(t, natsserver.Config{Dir: dir, Listen: address})
 	natstest.MakeStreams(t, address)
-	return func() {
-		t.Helper()
-		if err := server.Close(); err != nil {
-			t.Error(err)
-		}
-	}
+	return stop
 }
