@@ -260,6 +260,12 @@ fuzz: ## Fuzz every target for FUZZTIME (default 1m) each
 		go test -run '^$$' -fuzz "^$${target#func }$$" -fuzztime $(FUZZTIME) "$$(dirname "$$file")" </dev/null || exit 1; \
 	done
 
+.PHONY: bench-services
+bench-services: ## Compare four services with one process, and let two teams play 20,280 rollouts over them at once
+	go run ./e2e/cmd/distributed --trials 30 --turns 3
+	go run ./e2e/cmd/slowmodel --delay 1s go run ./e2e/cmd/distributed --agent openai:slow --trials 3 --parallel 468 --turns 3
+	go run ./e2e/cmd/distributed --trials 65 --teams
+
 .PHONY: bench
 bench: ## Run the benchmarks that match BENCH (default all) for BENCHTIME each
 	go test -run '^$$' -bench '$(BENCH)' -benchmem -benchtime $(BENCHTIME) -timeout 60m $(call packages,$(MODULES))

@@ -117,6 +117,9 @@ require (
 	// Writes a document with its comments in one indentation, for `scenario fmt`; goccy/go-yaml
 	// prints nodes in the columns where they were read.
 	go.yaml.in/yaml/v3 v3.0.5
+	// Its dnsmessage reads and writes messages of DNS, for the names of a test's replicas, from the Go
+	// team; miekg/dns is a server and a client of everything in DNS.
+	golang.org/x/net v0.60.0
 	// Finds and refreshes Google's application default credentials, in all their forms, for Vertex
 	// AI; Google's newer cloud.google.com/go/auth does the same and brings more modules.
 	golang.org/x/oauth2 v0.37.0
@@ -178,7 +181,6 @@ require (
 	go.opentelemetry.io/otel/log v1.47.0 // indirect
 	golang.org/x/crypto v0.58.0 // indirect
 	golang.org/x/exp v0.0.0-20260908205506-85c1c2202aba // indirect
-	golang.org/x/net v0.60.0 // indirect
 	golang.org/x/text v0.43.0 // indirect
 	golang.org/x/tools v0.51.0 // indirect
 	google.golang.org/genproto/googleapis/api v0.0.0-20260928230214-8a89bd6388cc // indirect

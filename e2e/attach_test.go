@@ -22,6 +22,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/toolsandbox/toolsandbox/e2e/internal/cluster"
+	"github.com/toolsandbox/toolsandbox/internal/testkit/certtest"
 	"github.com/toolsandbox/toolsandbox/internal/testkit/porttest"
 	"github.com/toolsandbox/toolsandbox/runs/results"
 	"github.com/toolsandbox/toolsandbox/sdk/go/agent"
@@ -262,7 +263,7 @@ func TestAttachedFailure(t *testing.T) {
 // shows one and another that shows none. The record has the subject of the certificate.
 func TestAttachedCertificate(t *testing.T) {
 	t.Parallel()
-	cert, key := writeCertificate(t)
+	cert, key := certtest.SelfSigned(t)
 	pair, err := tls.LoadX509KeyPair(cert, key)
 	if err != nil {
 		t.Fatal(err)

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
+	"github.com/toolsandbox/toolsandbox/internal/testkit/certtest"
 	"github.com/toolsandbox/toolsandbox/internal/testkit/porttest"
 	"github.com/toolsandbox/toolsandbox/sdk/go/agent"
 )
@@ -24,7 +25,7 @@ import (
 // a trusted certificate. Requests get no answer.
 func redirectTLS(t *testing.T, host string) {
 	t.Helper()
-	cert, key := writeCertificate(t, host)
+	cert, key := certtest.SelfSigned(t, host)
 	pair, err := tls.LoadX509KeyPair(cert, key)
 	if err != nil {
 		t.Fatal(err)

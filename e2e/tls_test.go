@@ -2,13 +2,6 @@ package e2e_test
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
-	"math/big"
 	"net"
 	"os"
 	"os/exec"
@@ -20,6 +13,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 
+	"github.com/toolsandbox/toolsandbox/internal/testkit/certtest"
 	"github.com/toolsandbox/toolsandbox/internal/testkit/porttest"
 	"github.com/toolsandbox/toolsandbox/sdk/go/agent"
 )
@@ -52,7 +46,7 @@ else:
 // TestSecureAgents runs dialled and attached agents of each language over TLS.
 func TestSecureAgents(t *testing.T) {
 	t.Parallel()
-	cert, key := writeCertificate(t)
+	cert, key := certtest.SelfSigned(t)
 	play := func(t *testing.T, flags ...string) {
 		t.Helper()
 		out := filepath.Join(t.TempDir(), "out")
@@ -121,38 +115,6 @@ func secureGo(t *testing.T, address, cert, key string, serves bool) {
 			t.Error(err)
 		}
 	})
-}
-
-// writeCertificate writes a self-signed certificate for localhost and further hosts, and its key.
-func writeCertificate(t *testing.T, hosts ...string) (certFile, keyFile string) {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "localhost"}, DNSNames: append(hosts, "localhost"),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	private, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	write := func(name, kind string, raw []byte) string {
-		file := filepath.Join(dir, name)
-		if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: raw}), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return file
-	}
-	return write("cert.pem", "CERTIFICATE", der), write("key.pem", "PRIVATE KEY", private)
 }
 
 // waitFor waits until a server listens.

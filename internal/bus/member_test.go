@@ -100,15 +100,7 @@ func joinMembership(t *testing.T, b *bus.Bus, address string) (leave func()) {
 func TestMembership(t *testing.T) {
 	t.Parallel()
 	cfg := natsserver.Config{Dir: t.TempDir(), Listen: porttest.Address(t)}
-	srv, err := natsserver.Start(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := srv.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	natstest.Serve(t, cfg)
 	open := func() (*bus.Bus, *nats.Conn) {
 		conn, err := nats.Connect("nats://" + cfg.Listen)
 		if err != nil {

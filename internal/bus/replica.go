@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -25,6 +26,9 @@ const (
 	eventAlive    = "alive"
 	eventDraining = "draining"
 	eventLeft     = "left"
+
+	// headerReconnects is how often the connection of a heartbeat's replica was restored.
+	headerReconnects = "Reconnects"
 )
 
 func replicaSubject(service, event string) string { return "replica." + service + "." + event }
@@ -51,8 +55,9 @@ type Replicas struct {
 
 // member is a replica of which heartbeats arrive.
 type member struct {
-	heard    time.Time // of the last heartbeat
-	draining bool
+	heard      time.Time // of the last heartbeat
+	draining   bool
+	reconnects uint64
 }
 
 // Join makes this process a replica of a service under a unique name, until Leave.
@@ -104,7 +109,7 @@ func (r *Replicas) Leave() error {
 func (r *Replicas) Name() string { return r.name }
 
 // Owner returns the replica that owns a name, empty if this one does not know, and a channel that
-// is closed when replicas join, drain or leave. If all drain, each owns every name.
+// is closed when replicas join, drain, reconnect or leave. If all drain, each owns every name.
 func (r *Replicas) Owner(name string) (owner string, changed <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -138,6 +143,15 @@ func (r *Replicas) Alive(replica string) bool {
 	return r.isAlive(replica, time.Now())
 }
 
+// Contact reports whether a replica's heartbeats arrive, and how often the connection of that
+// replica or of this one was restored. Messages between them may be lost when that number changes.
+// The channel of Owner tells about changes.
+func (r *Replicas) Contact(replica string) (restored uint64, alive bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.members[replica].reconnects + r.members[r.name].reconnects, r.isAlive(replica, time.Now())
+}
+
 func (r *Replicas) isAlive(replica string, now time.Time) bool {
 	member, known := r.members[replica]
 	return known && now.Sub(member.heard) <= lease
@@ -169,7 +183,10 @@ func (r *Replicas) sendHeartbeat() error {
 }
 
 func (r *Replicas) publish(event string) error {
-	return r.conn.Publish(replicaSubject(r.service, event), []byte(r.name))
+	message := nats.NewMsg(replicaSubject(r.service, event))
+	message.Data = []byte(r.name)
+	message.Header.Set(headerReconnects, strconv.FormatUint(r.conn.Stats().Reconnects, 10))
+	return r.conn.PublishMsg(message)
 }
 
 // handleHeartbeat handles a message of a replica. It answers a new replica with a heartbeat at
@@ -179,6 +196,7 @@ func (r *Replicas) handleHeartbeat(message *nats.Msg) {
 	r.mu.Lock()
 	previous, known := r.members[replica], r.isAlive(replica, now)
 	next := member{heard: now, draining: strings.HasSuffix(message.Subject, "."+eventDraining)}
+	next.reconnects, _ = strconv.ParseUint(message.Header.Get(headerReconnects), 10, 64)
 	isGone := strings.HasSuffix(message.Subject, "."+eventLeft)
 	if isGone {
 		delete(r.members, replica)
@@ -191,7 +209,7 @@ func (r *Replicas) handleHeartbeat(message *nats.Msg) {
 		}
 		r.joined = true
 	}
-	if known == isGone || previous.draining != next.draining || now.Sub(previous.heard) > ownLease {
+	if known == isGone || previous.draining != next.draining || previous.reconnects != next.reconnects || now.Sub(previous.heard) > ownLease {
 		r.notifyChange()
 	}
 	r.mu.Unlock()

@@ -145,10 +145,7 @@ func TestDrainingReplica(t *testing.T) {
 func TestReplicasAfterOutage(t *testing.T) {
 	t.Parallel()
 	cfg := natsserver.Config{Dir: t.TempDir(), Listen: porttest.Address(t)}
-	srv, err := natsserver.Start(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	stop := natstest.Serve(t, cfg)
 	open := func(delay func(int) time.Duration) *bus.Bus {
 		conn, err := nats.Connect("nats://"+cfg.Listen, nats.MaxReconnects(-1), nats.CustomReconnectDelay(delay))
 		if err != nil {
@@ -161,20 +158,11 @@ func TestReplicasAfterOutage(t *testing.T) {
 	one, _ := join(t, open(func(int) time.Duration { return 20 * time.Millisecond }), "one")
 	two, _ := join(t, open(func(int) time.Duration { <-later; return 20 * time.Millisecond }), "two")
 	owners := agreed(t, one, two)
-	if err := srv.Close(); err != nil {
-		t.Fatal(err)
-	}
+	stop()
 	for one.Alive("one") || two.Alive("two") {
 		<-time.After(50 * time.Millisecond)
 	}
-	if srv, err = natsserver.Start(cfg); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := srv.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	natstest.Serve(t, cfg)
 	for !one.Alive("one") {
 		<-time.After(20 * time.Millisecond)
 	}

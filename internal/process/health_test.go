@@ -2,14 +2,6 @@ package process
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
-	"encoding/pem"
-	"math/big"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -20,6 +12,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/natsserver"
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
+	"github.com/toolsandbox/toolsandbox/internal/testkit/certtest"
 	"github.com/toolsandbox/toolsandbox/internal/testkit/natstest"
 	"github.com/toolsandbox/toolsandbox/internal/testkit/porttest"
 )
@@ -92,7 +85,7 @@ func newSecureProcess(t *testing.T, nats, probes string, drained <-chan struct{}
 			return err
 		}
 	}, flags)
-	certificate, key := certify(t)
+	certificate, key := certtest.SelfSigned(t)
 	if err := flags.Parse([]string{
 		"--nats-url=nats://" + nats, "--evaluator-addr=" + porttest.Address(t), "--health-listen=" + probes,
 		"--tls-cert=" + certificate, "--tls-key=" + key, "--tls-ca=" + certificate,
@@ -105,44 +98,7 @@ func newSecureProcess(t *testing.T, nats, probes string, drained <-chan struct{}
 // startNATS starts a server with streams in dir, until stop is called.
 func startNATS(t *testing.T, dir, address string) (stop func()) {
 	t.Helper()
-	server, err := natsserver.Start(natsserver.Config{Dir: dir, Listen: address})
-	if err != nil {
-		t.Fatal(err)
-	}
+	stop = natstest.Serve(t, natsserver.Config{Dir: dir, Listen: address})
 	natstest.MakeStreams(t, address)
-	return func() {
-		t.Helper()
-		if err := server.Close(); err != nil {
-			t.Error(err)
-		}
-	}
-}
-
-// certify writes a certificate that is its own authority.
-func certify(t *testing.T) (certificateFile, keyFile string) {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true,
-	}
-	certificate, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	private, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	write := func(name, kind string, raw []byte) string {
-		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: raw}), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
-	return write("certificate.pem", "CERTIFICATE", certificate), write("key.pem", "PRIVATE KEY", private)
+	return stop
 }

@@ -197,3 +197,23 @@ func TestFlags(t *testing.T) {
 		t.Errorf("flags: got %+v, %v, want what was given, nil", cfg, err)
 	}
 }
+
+// TestFilesBeforeNATS gives a service files that are missing, while NATS is away. It ends at once.
+func TestFilesBeforeNATS(t *testing.T) {
+	missing := filepath.Join(t.TempDir(), "missing")
+	for flag, set := range map[string]func(*rpc.Config){
+		"--access-file": func(c *rpc.Config) { c.AccessFile = missing },
+		"--tls-cert":    func(c *rpc.Config) { c.TLSCert, c.TLSKey = missing, missing },
+	} {
+		t.Run(flag, func(t *testing.T) {
+			cfg := rpc.DefaultConfig()
+			cfg.Service, cfg.NATSURL = rpc.Orchestrator, "nats://"+porttest.Address(t)
+			set(&cfg)
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			defer cancel()
+			if _, err := rpc.Connect(ctx, cfg, options()); err == nil || ctx.Err() != nil || !strings.HasPrefix(err.Error(), flag) || !strings.Contains(err.Error(), missing) {
+				t.Errorf("Connect: got %v, want an error of %s at once that names %s", err, flag, missing)
+			}
+		})
+	}
+}

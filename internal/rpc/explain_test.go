@@ -1,7 +1,6 @@
 package rpc
 
 import (
-	"errors"
 	"log/slog"
 	"strings"
 	"testing"
@@ -11,24 +10,22 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/toolsandbox/toolsandbox/internal/natsserver"
+	"github.com/toolsandbox/toolsandbox/internal/testkit/natstest"
 	"github.com/toolsandbox/toolsandbox/internal/testkit/porttest"
 )
 
 // TestExplain stops NATS under a service. Only errors that this may cause mention NATS.
 func TestExplain(t *testing.T) {
 	address := porttest.Address(t)
-	srv, err := natsserver.Start(natsserver.Config{Dir: t.TempDir(), Listen: address})
-	if err != nil {
-		t.Fatal(err)
-	}
+	stop := natstest.Serve(t, natsserver.Config{Dir: t.TempDir(), Listen: address})
 	cfg := DefaultConfig()
 	cfg.NATSURL = "nats://me:secret@" + address
 	if err := InitBus(t.Context(), cfg, slog.New(slog.DiscardHandler)); err != nil {
-		t.Fatal(errors.Join(err, srv.Close()))
+		t.Fatal(err)
 	}
 	m, err := Connect(t.Context(), cfg, Options{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
-		t.Fatal(errors.Join(err, srv.Close()))
+		t.Fatal(err)
 	}
 	defer func() {
 		if err := m.Close(); err != nil {
@@ -41,9 +38,7 @@ func TestExplain(t *testing.T) {
 		t.Errorf("with NATS: got %v, want %s", err, plain)
 	}
 	lost := m.nats.StatusChanged(nats.RECONNECTING)
-	if err := srv.Close(); err != nil {
-		t.Fatal(err)
-	}
+	stop()
 	<-lost
 	want := "rpc error: code = Unavailable desc = store it: NATS at nats://" + address + " cannot be reached from there"
 	if err := call(codes.DeadlineExceeded); err == nil || err.Error() != want {

@@ -85,21 +85,15 @@ type gate struct {
 }
 
 // newGate returns the gate of a service. It warns if whoever reaches the address is trusted.
-func newGate(cfg Config, s Service, at net.Addr, logger *slog.Logger) (*gate, error) {
-	g := &gate{logger: logger}
-	if cfg.AccessFile != "" && s.isPublic() {
-		var err error
-		if g.policy, err = access.Load(cfg.AccessFile); err != nil {
-			return nil, fmt.Errorf("--access-file: %w", err)
-		}
-	}
+func newGate(cfg Config, policy *access.Policy, s Service, at net.Addr, logger *slog.Logger) *gate {
+	g := &gate{policy: policy, logger: logger}
 	if g.policy != nil || cfg.TLSCA != "" {
 		g.callers = callers(s)
 	} else if !isLoopback(at.String()) {
 		logger.Warn("whoever reaches this address may call this service: give --tls-cert, --tls-key and --tls-ca, or listen on 127.0.0.1",
 			"service", string(s), "address", at.String())
 	}
-	return g, nil
+	return g
 }
 
 // options are the options of a server with the gate.

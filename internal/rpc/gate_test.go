@@ -36,7 +36,7 @@ func TestRolesOfCallers(t *testing.T) {
 	for name, want := range map[string]codes.Code{
 		"client": codes.OK, "client/red/ann": codes.OK, "admin": codes.OK,
 		"orchestrator": codes.PermissionDenied, "toolhost": codes.PermissionDenied, "agentgw": codes.PermissionDenied,
-		"evaluator": codes.PermissionDenied, "attached-agent": codes.PermissionDenied, "nobody": codes.PermissionDenied,
+		"evaluator": codes.PermissionDenied, "nobody": codes.PermissionDenied,
 	} {
 		t.Run(name, func(t *testing.T) {
 			client := cfg

@@ -27,7 +27,6 @@ var certificateRoles = map[string]accessv1.Role{
 	string(AgentGateway): accessv1.Role_ROLE_AGENTGW,
 	string(Evaluator):    accessv1.Role_ROLE_EVALUATOR,
 	"client":             accessv1.Role_ROLE_CLIENT,
-	"attached-agent":     accessv1.Role_ROLE_ATTACHED_AGENT,
 	"admin":              accessv1.Role_ROLE_ADMIN,
 }
 

@@ -24,15 +24,7 @@ func startSecured(t *testing.T, access natsserver.Access) string {
 	t.Helper()
 	address := porttest.Address(t)
 	access.Shards = bus.DefaultConfig().Shards
-	srv, err := natsserver.Start(natsserver.Config{Dir: t.TempDir(), Listen: address, Access: access})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := srv.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	natstest.Serve(t, natsserver.Config{Dir: t.TempDir(), Listen: address, Access: access})
 	return "nats://" + address
 }
 

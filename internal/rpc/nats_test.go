@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/toolsandbox/toolsandbox/internal/natsserver"
+	"github.com/toolsandbox/toolsandbox/internal/testkit/natstest"
 	"github.com/toolsandbox/toolsandbox/internal/testkit/porttest"
 )
 
@@ -83,15 +84,7 @@ func TestConnectWaits(t *testing.T) {
 	if got := <-reasons; !strings.Contains(got, "no servers available") {
 		t.Errorf("first line: got %q, want that no server is there", got)
 	}
-	srv, err := natsserver.Start(natsserver.Config{Dir: t.TempDir(), Listen: address})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := srv.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
+	natstest.Serve(t, natsserver.Config{Dir: t.TempDir(), Listen: address})
 	const missing = "open bus: stream SETUP: not ready: toolsandbox bus init makes it"
 	for got := range reasons {
 		if got == missing {

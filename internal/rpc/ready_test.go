@@ -67,15 +67,7 @@ func TestReady(t *testing.T) {
 // runNATS starts a server with streams in dir, until stop is called.
 func runNATS(t *testing.T, dir, address string) (stop func()) {
 	t.Helper()
-	srv, err := natsserver.Start(natsserver.Config{Dir: dir, Listen: address})
-	if err != nil {
-		t.Fatal(err)
-	}
+	stop = natstest.Serve(t, natsserver.Config{Dir: dir, Listen: address})
 	natstest.MakeStreams(t, address)
-	return func() {
-		t.Helper()
-		if err := srv.Close(); err != nil {
-			t.Errorf("close NATS: %v", err)
-		}
-	}
+	return stop
 }

@@ -122,7 +122,10 @@ func Connect(ctx context.Context, cfg Config, options Options) (*Node, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	setResolutionInterval()
+	transport, err := newTCP(cfg, options)
+	if err != nil {
+		return nil, err
+	}
 	wait := &startWait{logger: options.Logger, address: redact(cfg.NATSURL)}
 	conn, js, err := connectNATS(ctx, cfg, bus.Role(cfg.Service), options.Logger, wait)
 	if err != nil {
@@ -131,7 +134,7 @@ func Connect(ctx context.Context, cfg Config, options Options) (*Node, error) {
 	n := &Node{cfg: cfg, nats: conn, telemetry: options.Telemetry, logger: options.Logger, hosted: map[Service]bool{cfg.Service: true}}
 	n.onClose(func() error { conn.Close(); return nil })
 	if n.bus, err = openBus(ctx, js, bus.Role(cfg.Service), wait); err == nil {
-		err = n.dial(&tcp{cfg: cfg, telemetry: options.Telemetry, logger: options.Logger})
+		err = n.dial(transport)
 	}
 	if err != nil {
 		return nil, errors.Join(err, n.Close())
@@ -153,8 +156,12 @@ func client(cfg Config, options Options) (*Node, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
+	transport, err := newTCP(cfg, options)
+	if err != nil {
+		return nil, err
+	}
 	n := &Node{cfg: cfg, telemetry: options.Telemetry, logger: options.Logger}
-	if err := n.dial(&tcp{cfg: cfg, telemetry: options.Telemetry, logger: options.Logger}); err != nil {
+	if err := n.dial(transport); err != nil {
 		return nil, errors.Join(err, n.Close())
 	}
 	return n, nil

@@ -22,7 +22,7 @@ const (
 	// connectionAge is how long a connection accepts new calls. The next call resolves the name again,
 	// at most once per resolutionInterval, so that both bound the time to find a new replica.
 	connectionAge      = 15 * time.Second
-	resolutionInterval = 10 * time.Second
+	resolutionInterval = 2 * time.Second
 	dialBaseDelay      = 50 * time.Millisecond
 	dialMaxDelay       = time.Second
 )

@@ -13,6 +13,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/natsserver"
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
+	"github.com/toolsandbox/toolsandbox/internal/testkit/natstest"
 	"github.com/toolsandbox/toolsandbox/internal/testkit/porttest"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
@@ -72,15 +73,7 @@ func echo(_ context.Context, id string) (*orchestratorv1.GetTrajectoryResponse, 
 func startNATS(t *testing.T) string {
 	t.Helper()
 	address := porttest.Address(t)
-	srv, err := natsserver.Start(natsserver.Config{Dir: t.TempDir(), Listen: address})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := srv.Close(); err != nil {
-			t.Errorf("close NATS: %v", err)
-		}
-	})
+	natstest.Serve(t, natsserver.Config{Dir: t.TempDir(), Listen: address})
 	cfg := rpc.DefaultConfig()
 	cfg.NATSURL = "nats://" + address
 	if err := rpc.InitBus(within(t), cfg, options().Logger); err != nil {

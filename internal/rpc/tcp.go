@@ -21,6 +21,7 @@ import (
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/resolver/dns"
 
+	"github.com/toolsandbox/toolsandbox/internal/access"
 	"github.com/toolsandbox/toolsandbox/internal/bom"
 	"github.com/toolsandbox/toolsandbox/internal/filelimit"
 	"github.com/toolsandbox/toolsandbox/internal/telemetry"
@@ -31,14 +32,31 @@ import (
 const idleTimeout = 5 * time.Minute
 
 // setResolutionInterval allows more frequent name resolution than gRPC's default. It is a
-// process-wide setting that must precede the first call.
+// process-wide setting that must precede the first connection.
 var setResolutionInterval = sync.OnceFunc(func() { dns.SetMinResolutionInterval(resolutionInterval) })
 
 // tcp is the transport over the network.
 type tcp struct {
 	cfg       Config
+	policy    *access.Policy // nil: every client has all rights
 	telemetry *telemetry.Telemetry
 	logger    *slog.Logger
+}
+
+// newTCP reads the files of cfg that say who may connect, so that a process with a wrong one ends at
+// once.
+func newTCP(cfg Config, options Options) (*tcp, error) {
+	t := &tcp{cfg: cfg, telemetry: options.Telemetry, logger: options.Logger}
+	if _, _, err := cfg.loadTLS(); err != nil {
+		return nil, err
+	}
+	if cfg.AccessFile != "" && cfg.Service.isPublic() {
+		var err error
+		if t.policy, err = access.Load(cfg.AccessFile); err != nil {
+			return nil, fmt.Errorf("--access-file: %w", err)
+		}
+	}
+	return t, nil
 }
 
 func (t *tcp) open(s Service, g *guard) (server, error) {
@@ -60,10 +78,7 @@ func (t *tcp) open(s Service, g *guard) (server, error) {
 		grpc.WaitForHandlers(true),
 	}
 	options = append(options, g.receiveOptions(t.cfg.MaxMessageBytes)...)
-	admission, err := newGate(t.cfg, s, listener.Addr(), t.logger)
-	if err != nil {
-		return nil, errors.Join(err, listener.Close())
-	}
+	admission := newGate(t.cfg, t.policy, s, listener.Addr(), t.logger)
 	options = append(options, admission.options()...)
 	if t.telemetry.Enabled() {
 		options = append(options, grpc.StatsHandler(otelgrpc.NewServerHandler()))
@@ -116,6 +131,7 @@ func (t *tcp) dial(s Service, address string) (conn, error) {
 	if !strings.Contains(address, "://") {
 		target = "dns:///" + address
 	}
+	setResolutionInterval()
 	conn, err := grpc.NewClient(target, options...)
 	if err != nil {
 		return nil, fmt.Errorf("--%s-addr: %s: %w", s, address, err)

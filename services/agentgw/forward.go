@@ -29,8 +29,9 @@ type Replicas interface {
 	// Owner returns the owner of a name, empty if it is unknown. changed is closed when the owner may
 	// have changed.
 	Owner(name string) (owner string, changed <-chan struct{})
-	// Alive reports whether heartbeats of a replica arrive.
-	Alive(replica string) bool
+	// Contact reports whether heartbeats of a replica arrive, and how often a connection between it
+	// and this one was restored: requests and answers may be lost then. changed tells about both.
+	Contact(replica string) (restored uint64, alive bool)
 }
 
 // forwardName is the relay name under which a replica plays turns for others. The dot keeps it
@@ -57,7 +58,7 @@ func (s *Server) respondAtOwner(ctx context.Context, req *agentgwv1.RespondReque
 		err := errReplicaGone
 		req = withFresh(req, isFresh(ctx, req))
 		if owner != "" {
-			response, err = s.forward(ctx, owner, changed, req)
+			response, err = s.forward(ctx, owner, req)
 		}
 		if !errors.Is(err, errReplicaGone) && !errors.Is(err, bus.ErrTooLarge) {
 			return response, err
@@ -85,6 +86,9 @@ func withFresh(req *agentgwv1.RespondRequest, fresh bool) *agentgwv1.RespondRequ
 // recorded of it.
 var errReplicaGone = errors.New("the replica that owns the key is gone")
 
+// errAnswerLost: the answer of a replica may be lost, because a connection to NATS was restored.
+var errAnswerLost = errors.New("the answer may be lost")
+
 // waitForOwner waits until the set of replicas changes, or for ownerRetryPause if the owner is
 // known.
 func waitForOwner(ctx context.Context, changed <-chan struct{}, hasOwner bool) error {
@@ -103,22 +107,47 @@ func waitForOwner(ctx context.Context, changed <-chan struct{}, hasOwner bool) e
 	return nil
 }
 
-// forward lets another replica play a turn. The error is that of the turn, errReplicaGone if the
-// replica is gone or leaves, or bus.ErrTooLarge.
-func (s *Server) forward(ctx context.Context, owner string, changed <-chan struct{}, req *agentgwv1.RespondRequest) (*agentgwv1.RespondResponse, error) {
+// forward lets another replica play a turn. It repeats a request whose answer may be lost, to the
+// same replica while that is alive: a replica that drains still plays the turn, and then leaves. The
+// error is that of the turn, errReplicaGone, or bus.ErrTooLarge.
+func (s *Server) forward(ctx context.Context, owner string, req *agentgwv1.RespondRequest) (*agentgwv1.RespondResponse, error) {
+	for repeated := false; ; repeated = true {
+		response, err := s.forwardOnce(ctx, owner, req)
+		_, alive := s.replicas.Contact(owner)
+		switch isLost := errors.Is(err, errAnswerLost) || errors.Is(err, bus.ErrNotFound) && repeated; {
+		case isLost && alive:
+		case isLost, errors.Is(err, bus.ErrNotFound):
+			return nil, errReplicaGone
+		default:
+			return response, err
+		}
+		req = withFresh(req, false)
+		_, changed := s.replicas.Owner("")
+		if err := waitForOwner(ctx, changed, true); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// forwardOnce is forward without repetition. The error may also be errAnswerLost, or bus.ErrNotFound
+// if the replica accepts no turns.
+func (s *Server) forwardOnce(ctx context.Context, owner string, req *agentgwv1.RespondRequest) (*agentgwv1.RespondResponse, error) {
 	raw, err := proto.Marshal(req)
 	if err != nil {
 		return nil, status.Errorf(codes.Internal, "forward turn: %v", err)
 	}
 	asking, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	go s.cancelIfGone(asking, cancel, owner, changed)
+	restored, _ := s.replicas.Contact(owner)
+	go s.cancelIfLost(asking, cancel, owner, restored)
 	raw, err = s.relay.Request(asking, forwardName(owner), raw)
 	switch {
-	case errors.Is(err, bus.ErrTooLarge):
+	case errors.Is(err, bus.ErrTooLarge), errors.Is(err, bus.ErrNotFound):
 		return nil, err
 	case ctx.Err() != nil:
 		return nil, status.FromContextError(ctx.Err()).Err()
+	case errors.Is(context.Cause(asking), errAnswerLost):
+		return nil, errAnswerLost
 	case err != nil:
 		return nil, errReplicaGone
 	}
@@ -134,19 +163,24 @@ func (s *Server) forward(ctx context.Context, owner string, changed <-chan struc
 	return turn.GetResponse(), nil
 }
 
-// cancelIfGone cancels a forwarded turn with errReplicaGone when heartbeats of its replica stop.
-func (s *Server) cancelIfGone(ctx context.Context, cancel context.CancelCauseFunc, owner string, changed <-chan struct{}) {
+// cancelIfLost cancels a forwarded turn with errReplicaGone when heartbeats of its replica stop, and
+// with errAnswerLost when a connection was restored.
+func (s *Server) cancelIfLost(ctx context.Context, cancel context.CancelCauseFunc, owner string, restored uint64) {
 	for {
+		_, changed := s.replicas.Owner("")
+		switch now, alive := s.replicas.Contact(owner); {
+		case !alive:
+			cancel(errReplicaGone)
+			return
+		case now != restored:
+			cancel(errAnswerLost)
+			return
+		}
 		select {
 		case <-changed:
 		case <-ctx.Done():
 			return
 		}
-		if !s.replicas.Alive(owner) {
-			cancel(errReplicaGone)
-			return
-		}
-		_, changed = s.replicas.Owner("")
 	}
 }
 

@@ -2,8 +2,10 @@ package agentgw
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"sync"
@@ -12,9 +14,11 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/nats-io/nats.go"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/toolsandbox/toolsandbox/internal/bus"
 	"github.com/toolsandbox/toolsandbox/internal/testkit/natstest"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/ratelimit"
 
@@ -27,7 +31,14 @@ import (
 func replicaPair(tb testing.TB, address string, change func(c *ratelimit.Config)) (owner, other *Server) {
 	tb.Helper()
 	b := natstest.Start(tb)
-	owner, other = newLimitedServer(tb, b, change), newLimitedServer(tb, b, change)
+	return replicaPairOver(tb, address, b, b, change)
+}
+
+// replicaPairOver is replicaPair over two connections, that of the owner and that of the other one
+// in either order.
+func replicaPairOver(tb testing.TB, address string, one, two *bus.Bus, change func(c *ratelimit.Config)) (owner, other *Server) {
+	tb.Helper()
+	owner, other = newLimitedServer(tb, one, change), newLimitedServer(tb, two, change)
 	key, ok := owner.models.Key(tb.Context(), turnRequest("s.0", address).GetPlayer().GetModel())
 	if !ok {
 		tb.Fatal("the model has no key")
@@ -35,7 +46,9 @@ func replicaPair(tb testing.TB, address string, change func(c *ratelimit.Config)
 	for ctx, name := tb.Context(), key.Provider+"."+key.Fingerprint; ; {
 		first, changed := owner.replicas.Owner(name)
 		second, _ := other.replicas.Owner(name)
-		heard := owner.replicas.Alive(other.replica) && other.replicas.Alive(owner.replica)
+		_, heard := owner.replicas.Contact(other.replica)
+		_, both := other.replicas.Contact(owner.replica)
+		heard = heard && both
 		if heard && first == second && first == owner.replica {
 			return owner, other
 		}
@@ -218,4 +231,110 @@ func BenchmarkTurn(b *testing.B) {
 			}
 		})
 	}
+}
+
+// cutDialer dials NATS. While it is cut, its connection is closed and no other one comes about.
+type cutDialer struct {
+	mu   sync.Mutex
+	conn net.Conn
+	cut  bool
+}
+
+// Dial implements nats.CustomDialer.
+func (d *cutDialer) Dial(network, address string) (net.Conn, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.cut {
+		return nil, errors.New("cut")
+	}
+	var err error
+	d.conn, err = (&net.Dialer{}).DialContext(context.Background(), network, address)
+	return d.conn, err
+}
+
+func (d *cutDialer) set(cut bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.cut = cut
+	if cut {
+		_ = d.conn.Close()
+	}
+}
+
+// TestForwardedAnswerIsLost cuts the connection of the replica that forwarded a turn, until the owner
+// has answered, or until it drains and still plays the turn. The replica gets the owner's answer, and
+// the provider no second request.
+func TestForwardedAnswerIsLost(t *testing.T) {
+	for name, drains := range map[string]bool{"answered": false, "draining": true} {
+		t.Run(name, func(t *testing.T) {
+			arrived, let := make(chan struct{}, 10), make(chan struct{})
+			address := serveProvider(t, func(w http.ResponseWriter, _ *http.Request) {
+				arrived <- struct{}{}
+				<-let
+				_, _ = io.WriteString(w, answer)
+			})
+			owner, other, dialer := cuttablePair(t, address)
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			defer cancel()
+			answered := make(chan error, 1)
+			go func() {
+				got, err := other.Respond(ctx, turnRequest("s.0", address))
+				if err == nil && len(got.GetMessages()) != 1 {
+					err = fmt.Errorf("got %v, want an answer", got)
+				}
+				answered <- err
+			}()
+			<-arrived
+			before, _ := other.replicas.Contact(owner.replica)
+			dialer.set(true)
+			if drains {
+				replicas, _ := owner.replicas.(interface{ Drain() error })
+				if err := replicas.Drain(); err != nil {
+					t.Fatal(err)
+				}
+				dialer.set(false)
+				for now := before; now == before; now, _ = other.replicas.Contact(owner.replica) {
+					<-time.After(5 * time.Millisecond)
+				}
+			}
+			close(let)
+			for inFlight(owner) > 0 { // the owner records the answer and sends it
+				<-time.After(5 * time.Millisecond)
+			}
+			dialer.set(false)
+			if err := <-answered; err != nil {
+				t.Error(err)
+			}
+			if n := len(arrived); n != 0 {
+				t.Errorf("further requests to the provider: got %d, want none", n)
+			}
+		})
+	}
+}
+
+// cuttablePair is replicaPair over two connections, with the dialer of the other one's.
+func cuttablePair(t *testing.T, address string) (owner, other *Server, dialer *cutDialer) {
+	t.Helper()
+	url, _ := natstest.Listen(t)
+	dialers := make(map[Relay]*cutDialer)
+	open := func() *bus.Bus {
+		dialer := &cutDialer{}
+		conn, err := nats.Connect(url, nats.SetCustomDialer(dialer), nats.MaxReconnects(-1), nats.ReconnectWait(20*time.Millisecond))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(conn.Close)
+		b := natstest.Open(t, conn, bus.DefaultConfig())
+		dialers[b] = dialer
+		return b
+	}
+	owner, other = replicaPairOver(t, address, open(), open(), func(*ratelimit.Config) {})
+	return owner, other, dialers[other.relay]
+}
+
+// inFlight returns the number of turns that a replica plays.
+func inFlight(s *Server) int {
+	s.turns.mu.Lock()
+	defer s.turns.mu.Unlock()
+	return len(s.turns.inFlight)
 }

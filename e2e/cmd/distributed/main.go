@@ -1,5 +1,6 @@
-// Command distributed runs the catalogue twice, in one process and as four services with a NATS
-// server over TCP, and compares the results byte by byte.
+// Command distributed plays a run in one process and as four services with a NATS server over TCP,
+// in turns, and compares the results byte by byte, and the time of the processes. With --teams it
+// plays the sweeps of two teams over the services at once.
 package main
 
 import (
@@ -8,75 +9,70 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"strconv"
 
 	"github.com/toolsandbox/toolsandbox/e2e/internal/cluster"
-	"github.com/toolsandbox/toolsandbox/e2e/internal/compare"
 )
 
+// options are the flags.
+type options struct {
+	root, dir, agent string
+	trials, parallel int
+	turns            int
+	teams            bool
+}
+
 func main() {
-	root := flag.String("root", ".", "the repository")
-	dir := flag.String("dir", "", "directory for programs, data and results (default: a temporary one)")
-	agent := flag.String("agent", "oracle", "who plays the agent")
+	var o options
+	flag.StringVar(&o.root, "root", ".", "the repository")
+	flag.StringVar(&o.dir, "dir", "", "directory for programs, data and results (default: a temporary one)")
+	flag.StringVar(&o.agent, "agent", "oracle", "who plays the agent")
+	flag.IntVar(&o.trials, "trials", 1, "trials of each scenario of the catalogue")
+	flag.IntVar(&o.parallel, "parallel", 64, "concurrent rollouts of a run")
+	flag.IntVar(&o.turns, "turns", 1, "how often each of the two plays the run, one after the other")
+	flag.BoolVar(&o.teams, "teams", false, "let two teams play the run over the services at once, each with its own token")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, *root, *dir, *agent); err != nil {
+	if err := o.run(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "distributed:", err)
 		os.Exit(1) //nolint:gocritic // nothing to clean up
 	}
 }
 
-func run(ctx context.Context, root, dir, agent string) (err error) {
-	if dir == "" {
-		if dir, err = os.MkdirTemp("", "toolsandbox-distributed-"); err != nil {
+func (o *options) run(ctx context.Context) (err error) {
+	if o.dir == "" {
+		if o.dir, err = os.MkdirTemp("", "toolsandbox-distributed-"); err != nil {
 			return err
 		}
 	}
-	bin, data := filepath.Join(dir, "bin"), filepath.Join(dir, "data")
-	if err := os.MkdirAll(data, 0o755); err != nil {
+	if err := os.Setenv("TOOLSANDBOX_ORCHESTRATOR_PARALLEL", strconv.Itoa(o.parallel)); err != nil { // for all processes
 		return err
 	}
-	fmt.Fprintln(os.Stderr, "building into", bin)
-	if err := cluster.Build(ctx, root, bin); err != nil {
+	config := cluster.Config{Bin: filepath.Join(o.dir, "bin"), Dir: filepath.Join(o.dir, "data")}
+	if err := os.MkdirAll(config.Dir, 0o755); err != nil {
 		return err
 	}
-	services, err := cluster.Start(ctx, cluster.Config{Bin: bin, Dir: data})
+	fmt.Fprintln(os.Stderr, "building into", config.Bin)
+	if err := cluster.Build(ctx, o.root, config.Bin); err != nil {
+		return err
+	}
+	measure := o.compare
+	if o.teams {
+		measure = o.playTeams
+		if config, err = withTeams(config); err != nil {
+			return err
+		}
+	}
+	services, err := cluster.Start(ctx, config)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, services.Stop()) }()
-	for _, name := range append([]string{cluster.NATS}, cluster.Services()...) {
+	for _, name := range services.Processes() {
 		fmt.Fprintf(os.Stderr, "%-13s %s\n", name, services.Address(name))
 	}
-	apart, together := filepath.Join(dir, "apart"), filepath.Join(dir, "together")
-	if err := toolsandbox(ctx, bin, append([]string{"run", "--agent", agent, "--out", apart}, services.ClientArgs()...)); err != nil {
-		return err
-	}
-	if err := toolsandbox(ctx, bin, []string{"run", "--agent", agent, "--out", together}); err != nil {
-		return err
-	}
-	differences, err := compare.Runs(together, apart)
-	if err != nil {
-		return err
-	}
-	for _, difference := range differences {
-		fmt.Println(difference)
-	}
-	if len(differences) > 0 {
-		return fmt.Errorf("%d files differ between one process and four", len(differences))
-	}
-	fmt.Println("one process and four services left byte-identical results:", together, apart)
-	return nil
-}
-
-func toolsandbox(ctx context.Context, bin string, args []string) error {
-	cmd := exec.CommandContext(ctx, filepath.Join(bin, "toolsandbox"), args...)
-	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
-	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("toolsandbox %v: %w", args, err)
-	}
-	return nil
+	return measure(ctx, services)
 }

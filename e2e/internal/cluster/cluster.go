@@ -13,7 +13,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 	"syscall"
 	"time"
 
@@ -33,8 +32,9 @@ const (
 	// SecondToolHost and ThirdToolHost are further tool hosts, where there are several.
 	SecondToolHost = "toolhost-1"
 	ThirdToolHost  = "toolhost-2"
-	// SecondAgentGateway and SecondOrchestrator are replicas, where there are two.
+	// SecondAgentGateway, SecondEvaluator and SecondOrchestrator are replicas, where there are two.
 	SecondAgentGateway = "agentgw-1"
+	SecondEvaluator    = "evaluator-1"
 	SecondOrchestrator = "orchestrator-1"
 )
 
@@ -70,6 +70,9 @@ type Config struct {
 	// TwoPlayers runs two gateways and two orchestrators. The second orchestrator reaches the second
 	// gateway, everybody else the first ones.
 	TwoPlayers bool
+	// Replicated runs two of each service, as on Kubernetes: gateways, evaluators and orchestrators
+	// are found by names of DNS, and Replace may replace each.
+	Replicated bool
 	// Users makes each process a user of NATS that may do what its role needs.
 	Users bool
 	// Metrics makes each service answer scrapes of Prometheus at MetricsAddress.
@@ -97,6 +100,7 @@ type Cluster struct {
 	running map[string]*process
 	// upgraded has the processes that Upgrade has replaced.
 	upgraded map[string]bool
+	replicas *replicas // nil unless they are replicated
 }
 
 type process struct {
@@ -121,16 +125,7 @@ func Start(ctx context.Context, cfg Config) (*Cluster, error) {
 		cfg: cfg, addresses: make(map[string]string), scraped: make(map[string]string), running: make(map[string]*process),
 		upgraded: make(map[string]bool),
 	}
-	for _, name := range c.names() {
-		for _, addresses := range []map[string]string{c.addresses, c.scraped} {
-			address, release, err := porttest.Reserve()
-			if err != nil {
-				return nil, errors.Join(err, c.Stop())
-			}
-			addresses[name], c.release = address, append(c.release, release)
-		}
-	}
-	if err := errors.Join(c.connect(), c.makeUsers()); err != nil {
+	if err := errors.Join(c.reserve(), c.connect(), c.makeUsers()); err != nil {
 		return nil, errors.Join(err, c.Stop())
 	}
 	for _, name := range c.names() {
@@ -144,11 +139,40 @@ func Start(ctx context.Context, cfg Config) (*Cluster, error) {
 	return c, nil
 }
 
+// reserve chooses the addresses at which the processes listen.
+func (c *Cluster) reserve() (err error) {
+	if c.cfg.Replicated {
+		if c.replicas, err = serveReplicas(); err != nil {
+			return err
+		}
+		c.release = append(c.release, c.replicas.close)
+	}
+	for _, name := range c.names() {
+		address, release, err := porttest.Reserve()
+		if err != nil {
+			return err
+		}
+		c.scraped[name], c.release = address, append(c.release, release)
+		if first := c.addresses[serviceOf(name)]; first != "" && c.isNamed(name) {
+			c.addresses[name] = c.replicas.next(first)
+			continue
+		}
+		if address, release, err = porttest.Reserve(); err != nil {
+			return err
+		}
+		c.addresses[name], c.release = address, append(c.release, release)
+	}
+	return nil
+}
+
 // connect determines the addresses at which the processes reach each other.
 func (c *Cluster) connect() error {
 	c.routes = make(map[[2]string]string)
 	for _, from := range append([]string{Client}, c.names()...) {
 		for to, address := range c.addresses {
+			if c.isNamed(to) {
+				address = c.replicas.target(serviceOf(to), address)
+			}
 			if c.cfg.Route != nil {
 				var err error
 				if address, err = c.cfg.Route(from, to, address); err != nil {
@@ -175,6 +199,9 @@ func (c *Cluster) ClientArgs() []string {
 // Start starts a stopped process and waits until it is ready. It makes the streams that NATS lacks.
 func (c *Cluster) Start(ctx context.Context, name string) error {
 	err := c.start(ctx, name, exec.Command(c.program(name), c.args(name)...)) //nolint:noctx // it outlives the caller's context and is stopped by Stop
+	if err == nil && c.isNamed(name) {
+		c.replicas.add(serviceOf(name), c.addresses[name])
+	}
 	if err != nil || name != NATS {
 		return err
 	}
@@ -226,12 +253,20 @@ func (c *Cluster) program(name string) string {
 	return filepath.Join(dir, "toolsandbox")
 }
 
+// Processes lists those that run, in the order in which they start.
+func (c *Cluster) Processes() []string {
+	return slices.DeleteFunc(c.names(), func(name string) bool { return c.running[name] == nil })
+}
+
 // names lists all processes, in the order in which they start.
 func (c *Cluster) names() []string {
 	names := append([]string{NATS}, Services()...)
 	names = append(names, c.cfg.MoreToolHosts...)
 	names = append(names, c.cfg.LaterToolHosts...)
-	if c.cfg.TwoPlayers {
+	switch {
+	case c.cfg.Replicated:
+		names = append(names, SecondToolHost, SecondAgentGateway, SecondEvaluator, SecondOrchestrator)
+	case c.cfg.TwoPlayers:
 		names = append(names, SecondAgentGateway, SecondOrchestrator)
 	}
 	return names
@@ -279,8 +314,7 @@ func (c *Cluster) args(name string) []string {
 		return args
 	}
 	to := func(other string) string { return c.routes[[2]string{name, other}] }
-	service, _, _ := strings.Cut(name, "-")
-	gateway := AgentGateway
+	service, gateway := serviceOf(name), AgentGateway
 	if name == SecondOrchestrator {
 		gateway = SecondAgentGateway
 	}
@@ -303,8 +337,10 @@ func (c *Cluster) args(name string) []string {
 			args = append(args, "--agentgw-model-base-urls", "*") // servers of the test
 		}
 	case Orchestrator:
-		// Repeated kills and lost leases on a busy machine must not use up a rollout's attempts.
-		args = append(args, "--orchestrator-lease", "2s", "--orchestrator-attempts", "30")
+		if !c.cfg.Replicated {
+			// Repeated kills and lost leases on a busy machine must not use up a rollout's attempts.
+			args = append(args, "--orchestrator-lease", "2s", "--orchestrator-attempts", "30")
+		}
 	}
 	return slices.Concat(args, c.user(service), c.TLSArgs(service), c.cfg.Args)
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
+	"github.com/toolsandbox/toolsandbox/internal/natsserver"
 	"github.com/toolsandbox/toolsandbox/internal/testkit/porttest"
 )
 
@@ -56,6 +58,27 @@ func Listen(tb testing.TB) (address string, conn *nats.Conn) {
 	conn = connect(tb, srv.ClientURL())
 	Open(tb, conn, bus.DefaultConfig())
 	return srv.ClientURL(), conn
+}
+
+// Serve starts the program's own NATS server, which another call may start again in the same
+// directory. stop ends it, and so does the end of the test.
+func Serve(tb testing.TB, cfg natsserver.Config) (stop func()) {
+	tb.Helper()
+	srv, err := natsserver.Start(cfg)
+	if err != nil {
+		tb.Fatalf("start NATS: %v", err)
+	}
+	var once sync.Once
+	stop = func() {
+		tb.Helper()
+		once.Do(func() {
+			if err := srv.Close(); err != nil {
+				tb.Errorf("close NATS: %v", err)
+			}
+		})
+	}
+	tb.Cleanup(stop)
+	return stop
 }
 
 // MakeStreams makes the default streams of a server at an address, as toolsandbox bus init does.

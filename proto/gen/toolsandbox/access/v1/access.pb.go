@@ -41,10 +41,8 @@ const (
 	// A client of the public interface, such as the command line, for one team. Only the orchestrator
 	// and the evaluator serve clients.
 	Role_ROLE_CLIENT Role = 5
-	// An agent that attaches itself.
-	Role_ROLE_ATTACHED_AGENT Role = 6
 	// An operator. It sees the sweeps of all teams.
-	Role_ROLE_ADMIN Role = 7
+	Role_ROLE_ADMIN Role = 6
 )
 
 // Enum value maps for Role.
@@ -56,18 +54,16 @@ var (
 		3: "ROLE_AGENTGW",
 		4: "ROLE_EVALUATOR",
 		5: "ROLE_CLIENT",
-		6: "ROLE_ATTACHED_AGENT",
-		7: "ROLE_ADMIN",
+		6: "ROLE_ADMIN",
 	}
 	Role_value = map[string]int32{
-		"ROLE_UNSPECIFIED":    0,
-		"ROLE_ORCHESTRATOR":   1,
-		"ROLE_TOOLHOST":       2,
-		"ROLE_AGENTGW":        3,
-		"ROLE_EVALUATOR":      4,
-		"ROLE_CLIENT":         5,
-		"ROLE_ATTACHED_AGENT": 6,
-		"ROLE_ADMIN":          7,
+		"ROLE_UNSPECIFIED":  0,
+		"ROLE_ORCHESTRATOR": 1,
+		"ROLE_TOOLHOST":     2,
+		"ROLE_AGENTGW":      3,
+		"ROLE_EVALUATOR":    4,
+		"ROLE_CLIENT":       5,
+		"ROLE_ADMIN":        6,
 	}
 )
 
@@ -111,7 +107,7 @@ var file_toolsandbox_access_v1_access_proto_extTypes = []protoimpl.ExtensionInfo
 
 // Extension fields to descriptorpb.MethodOptions.
 var (
-	// A role that may call the method. Every method has at least one.
+	// A role that may call the method. Every method that a peer with a role calls has at least one.
 	//
 	// repeated toolsandbox.access.v1.Role callers = 50000;
 	E_Callers = &file_toolsandbox_access_v1_access_proto_extTypes[0]
@@ -121,17 +117,16 @@ var File_toolsandbox_access_v1_access_proto protoreflect.FileDescriptor
 
 const file_toolsandbox_access_v1_access_proto_rawDesc = "" +
 	"\n" +
-	"\"toolsandbox/access/v1/access.proto\x12\x15toolsandbox.access.v1\x1a google/protobuf/descriptor.proto*\xa6\x01\n" +
+	"\"toolsandbox/access/v1/access.proto\x12\x15toolsandbox.access.v1\x1a google/protobuf/descriptor.proto*\x8d\x01\n" +
 	"\x04Role\x12\x14\n" +
 	"\x10ROLE_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11ROLE_ORCHESTRATOR\x10\x01\x12\x11\n" +
 	"\rROLE_TOOLHOST\x10\x02\x12\x10\n" +
 	"\fROLE_AGENTGW\x10\x03\x12\x12\n" +
 	"\x0eROLE_EVALUATOR\x10\x04\x12\x0f\n" +
-	"\vROLE_CLIENT\x10\x05\x12\x17\n" +
-	"\x13ROLE_ATTACHED_AGENT\x10\x06\x12\x0e\n" +
+	"\vROLE_CLIENT\x10\x05\x12\x0e\n" +
 	"\n" +
-	"ROLE_ADMIN\x10\a:W\n" +
+	"ROLE_ADMIN\x10\x06:W\n" +
 	"\acallers\x12\x1e.google.protobuf.MethodOptions\x18І\x03 \x03(\x0e2\x1b.toolsandbox.access.v1.RoleR\acallersB\xeb\x01\n" +
 	"\x19com.toolsandbox.access.v1B\vAccessProtoP\x01ZKgithub.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/access/v1;accessv1\xa2\x02\x03TAX\xaa\x02\x15Toolsandbox.Access.V1\xca\x02\x15Toolsandbox\\Access\\V1\xe2\x02!Toolsandbox\\Access\\V1\\GPBMetadata\xea\x02\x17Toolsandbox::Access::V1b\x06proto3"
 

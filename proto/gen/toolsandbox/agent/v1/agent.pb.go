@@ -844,9 +844,9 @@ const file_toolsandbox_agent_v1_agent_proto_rawDesc = "" +
 	"\fSPEAKER_TOOL\x10\x04\x12\x18\n" +
 	"\x14SPEAKER_NOTIFICATION\x10\x052a\n" +
 	"\fAgentService\x12Q\n" +
-	"\x03Act\x12 .toolsandbox.agent.v1.ActRequest\x1a!.toolsandbox.agent.v1.ActResponse\"\x05\x82\xb5\x18\x01\x032o\n" +
-	"\rAttachService\x12^\n" +
-	"\x06Attach\x12#.toolsandbox.agent.v1.AttachRequest\x1a$.toolsandbox.agent.v1.AttachResponse\"\x05\x82\xb5\x18\x01\x06(\x010\x01B\xe3\x01\n" +
+	"\x03Act\x12 .toolsandbox.agent.v1.ActRequest\x1a!.toolsandbox.agent.v1.ActResponse\"\x05\x82\xb5\x18\x01\x032h\n" +
+	"\rAttachService\x12W\n" +
+	"\x06Attach\x12#.toolsandbox.agent.v1.AttachRequest\x1a$.toolsandbox.agent.v1.AttachResponse(\x010\x01B\xe3\x01\n" +
 	"\x18com.toolsandbox.agent.v1B\n" +
 	"AgentProtoP\x01ZIgithub.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agent/v1;agentv1\xa2\x02\x03TAX\xaa\x02\x14Toolsandbox.Agent.V1\xca\x02\x14Toolsandbox\\Agent\\V1\xe2\x02 Toolsandbox\\Agent\\V1\\GPBMetadata\xea\x02\x16Toolsandbox::Agent::V1b\x06proto3"
 

@@ -159,6 +159,7 @@ type AttachServiceClient interface {
 	// INVALID_ARGUMENT (the first message violates a rule, the token has not 16 to 512 characters of
 	// printable ASCII, or the agent sent many more answers than there were requests), PERMISSION_DENIED
 	// (the token is not the one of the name, also while the stream is open: do not retry).
+	// An agent has no role: the gateway serves this service alone, at an address of its own.
 	Attach(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[AttachRequest, AttachResponse], error)
 }
 
@@ -198,6 +199,7 @@ type AttachServiceServer interface {
 	// INVALID_ARGUMENT (the first message violates a rule, the token has not 16 to 512 characters of
 	// printable ASCII, or the agent sent many more answers than there were requests), PERMISSION_DENIED
 	// (the token is not the one of the name, also while the stream is open: do not retry).
+	// An agent has no role: the gateway serves this service alone, at an address of its own.
 	Attach(grpc.BidiStreamingServer[AttachRequest, AttachResponse]) error
 	mustEmbedUnimplementedAttachServiceServer()
 }

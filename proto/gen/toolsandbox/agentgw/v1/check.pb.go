@@ -612,8 +612,8 @@ const file_toolsandbox_agentgw_v1_check_proto_rawDesc = "" +
 	"\x0fSETTING_REFUSED\x10\x03\x12\x12\n" +
 	"\x0eSETTING_UNSENT\x10\x042\xf6\x01\n" +
 	"\x12PlayerCheckService\x12o\n" +
-	"\vCheckPlayer\x12*.toolsandbox.agentgw.v1.CheckPlayerRequest\x1a+.toolsandbox.agentgw.v1.CheckPlayerResponse\"\a\x82\xb5\x18\x03\x01\x05\a\x12o\n" +
-	"\vProbePlayer\x12*.toolsandbox.agentgw.v1.ProbePlayerRequest\x1a+.toolsandbox.agentgw.v1.ProbePlayerResponse\"\a\x82\xb5\x18\x03\x01\x05\aB\xf1\x01\n" +
+	"\vCheckPlayer\x12*.toolsandbox.agentgw.v1.CheckPlayerRequest\x1a+.toolsandbox.agentgw.v1.CheckPlayerResponse\"\a\x82\xb5\x18\x03\x01\x05\x06\x12o\n" +
+	"\vProbePlayer\x12*.toolsandbox.agentgw.v1.ProbePlayerRequest\x1a+.toolsandbox.agentgw.v1.ProbePlayerResponse\"\a\x82\xb5\x18\x03\x01\x05\x06B\xf1\x01\n" +
 	"\x1acom.toolsandbox.agentgw.v1B\n" +
 	"CheckProtoP\x01ZMgithub.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1;agentgwv1\xa2\x02\x03TAX\xaa\x02\x16Toolsandbox.Agentgw.V1\xca\x02\x16Toolsandbox\\Agentgw\\V1\xe2\x02\"Toolsandbox\\Agentgw\\V1\\GPBMetadata\xea\x02\x18Toolsandbox::Agentgw::V1b\x06proto3"
 

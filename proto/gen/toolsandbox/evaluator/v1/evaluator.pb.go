@@ -1636,11 +1636,11 @@ const file_toolsandbox_evaluator_v1_evaluator_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value2\x89\x04\n" +
 	"\x10EvaluatorService\x12{\n" +
-	"\x0ePutEvaluations\x12/.toolsandbox.evaluator.v1.PutEvaluationsRequest\x1a0.toolsandbox.evaluator.v1.PutEvaluationsResponse\"\x06\x82\xb5\x18\x02\x05\a\x12q\n" +
+	"\x0ePutEvaluations\x12/.toolsandbox.evaluator.v1.PutEvaluationsRequest\x1a0.toolsandbox.evaluator.v1.PutEvaluationsResponse\"\x06\x82\xb5\x18\x02\x05\x06\x12q\n" +
 	"\n" +
-	"WatchScore\x12+.toolsandbox.evaluator.v1.WatchScoreRequest\x1a,.toolsandbox.evaluator.v1.WatchScoreResponse\"\x06\x82\xb5\x18\x02\x05\a0\x01\x12~\n" +
-	"\x0fScoreTrajectory\x120.toolsandbox.evaluator.v1.ScoreTrajectoryRequest\x1a1.toolsandbox.evaluator.v1.ScoreTrajectoryResponse\"\x06\x82\xb5\x18\x02\x05\a\x12\x84\x01\n" +
-	"\x11ExplainTrajectory\x122.toolsandbox.evaluator.v1.ExplainTrajectoryRequest\x1a3.toolsandbox.evaluator.v1.ExplainTrajectoryResponse\"\x06\x82\xb5\x18\x02\x05\aB\x83\x02\n" +
+	"WatchScore\x12+.toolsandbox.evaluator.v1.WatchScoreRequest\x1a,.toolsandbox.evaluator.v1.WatchScoreResponse\"\x06\x82\xb5\x18\x02\x05\x060\x01\x12~\n" +
+	"\x0fScoreTrajectory\x120.toolsandbox.evaluator.v1.ScoreTrajectoryRequest\x1a1.toolsandbox.evaluator.v1.ScoreTrajectoryResponse\"\x06\x82\xb5\x18\x02\x05\x06\x12\x84\x01\n" +
+	"\x11ExplainTrajectory\x122.toolsandbox.evaluator.v1.ExplainTrajectoryRequest\x1a3.toolsandbox.evaluator.v1.ExplainTrajectoryResponse\"\x06\x82\xb5\x18\x02\x05\x06B\x83\x02\n" +
 	"\x1ccom.toolsandbox.evaluator.v1B\x0eEvaluatorProtoP\x01ZQgithub.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1;evaluatorv1\xa2\x02\x03TEX\xaa\x02\x18Toolsandbox.Evaluator.V1\xca\x02\x18Toolsandbox\\Evaluator\\V1\xe2\x02$Toolsandbox\\Evaluator\\V1\\GPBMetadata\xea\x02\x1aToolsandbox::Evaluator::V1b\x06proto3"
 
 var (

@@ -1650,15 +1650,15 @@ const file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDesc = "" +
 	"\x06sweeps\x18\x01 \x03(\v2&.toolsandbox.orchestrator.v1.SweepInfoR\x06sweeps\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken2\xf5\x06\n" +
 	"\x13OrchestratorService\x12x\n" +
-	"\vCreateSweep\x12/.toolsandbox.orchestrator.v1.CreateSweepRequest\x1a0.toolsandbox.orchestrator.v1.CreateSweepResponse\"\x06\x82\xb5\x18\x02\x05\a\x12w\n" +
+	"\vCreateSweep\x12/.toolsandbox.orchestrator.v1.CreateSweepRequest\x1a0.toolsandbox.orchestrator.v1.CreateSweepResponse\"\x06\x82\xb5\x18\x02\x05\x06\x12w\n" +
 	"\n" +
-	"WatchSweep\x12..toolsandbox.orchestrator.v1.WatchSweepRequest\x1a/.toolsandbox.orchestrator.v1.WatchSweepResponse\"\x06\x82\xb5\x18\x02\x05\a0\x01\x12x\n" +
-	"\vCancelSweep\x12/.toolsandbox.orchestrator.v1.CancelSweepRequest\x1a0.toolsandbox.orchestrator.v1.CancelSweepResponse\"\x06\x82\xb5\x18\x02\x05\a\x12~\n" +
-	"\rGetTrajectory\x121.toolsandbox.orchestrator.v1.GetTrajectoryRequest\x1a2.toolsandbox.orchestrator.v1.GetTrajectoryResponse\"\x06\x82\xb5\x18\x02\x05\a\x12}\n" +
-	"\fGetRecording\x120.toolsandbox.orchestrator.v1.GetRecordingRequest\x1a1.toolsandbox.orchestrator.v1.GetRecordingResponse\"\x06\x82\xb5\x18\x02\x05\a0\x01\x12{\n" +
-	"\fPutRecording\x120.toolsandbox.orchestrator.v1.PutRecordingRequest\x1a1.toolsandbox.orchestrator.v1.PutRecordingResponse\"\x06\x82\xb5\x18\x02\x05\a\x12u\n" +
+	"WatchSweep\x12..toolsandbox.orchestrator.v1.WatchSweepRequest\x1a/.toolsandbox.orchestrator.v1.WatchSweepResponse\"\x06\x82\xb5\x18\x02\x05\x060\x01\x12x\n" +
+	"\vCancelSweep\x12/.toolsandbox.orchestrator.v1.CancelSweepRequest\x1a0.toolsandbox.orchestrator.v1.CancelSweepResponse\"\x06\x82\xb5\x18\x02\x05\x06\x12~\n" +
+	"\rGetTrajectory\x121.toolsandbox.orchestrator.v1.GetTrajectoryRequest\x1a2.toolsandbox.orchestrator.v1.GetTrajectoryResponse\"\x06\x82\xb5\x18\x02\x05\x06\x12}\n" +
+	"\fGetRecording\x120.toolsandbox.orchestrator.v1.GetRecordingRequest\x1a1.toolsandbox.orchestrator.v1.GetRecordingResponse\"\x06\x82\xb5\x18\x02\x05\x060\x01\x12{\n" +
+	"\fPutRecording\x120.toolsandbox.orchestrator.v1.PutRecordingRequest\x1a1.toolsandbox.orchestrator.v1.PutRecordingResponse\"\x06\x82\xb5\x18\x02\x05\x06\x12u\n" +
 	"\n" +
-	"ListSweeps\x12..toolsandbox.orchestrator.v1.ListSweepsRequest\x1a/.toolsandbox.orchestrator.v1.ListSweepsResponse\"\x06\x82\xb5\x18\x02\x05\aB\x9b\x02\n" +
+	"ListSweeps\x12..toolsandbox.orchestrator.v1.ListSweepsRequest\x1a/.toolsandbox.orchestrator.v1.ListSweepsResponse\"\x06\x82\xb5\x18\x02\x05\x06B\x9b\x02\n" +
 	"\x1fcom.toolsandbox.orchestrator.v1B\x11OrchestratorProtoP\x01ZWgithub.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1;orchestratorv1\xa2\x02\x03TOX\xaa\x02\x1bToolsandbox.Orchestrator.V1\xca\x02\x1bToolsandbox\\Orchestrator\\V1\xe2\x02'Toolsandbox\\Orchestrator\\V1\\GPBMetadata\xea\x02\x1dToolsandbox::Orchestrator::V1b\x06proto3"
 
 var (

@@ -2179,20 +2179,20 @@ const file_toolsandbox_toolhost_v1_toolhost_proto_rawDesc = "" +
 	"\x16HOSTED_SERVICES_RECORD\x10\x042\xc8\v\n" +
 	"\x0fToolHostService\x12u\n" +
 	"\rCreateSession\x12-.toolsandbox.toolhost.v1.CreateSessionRequest\x1a..toolsandbox.toolhost.v1.CreateSessionResponse\"\x05\x82\xb5\x18\x01\x01\x12d\n" +
-	"\aExecute\x12'.toolsandbox.toolhost.v1.ExecuteRequest\x1a(.toolsandbox.toolhost.v1.ExecuteResponse\"\x06\x82\xb5\x18\x02\x01\a\x12x\n" +
+	"\aExecute\x12'.toolsandbox.toolhost.v1.ExecuteRequest\x1a(.toolsandbox.toolhost.v1.ExecuteResponse\"\x06\x82\xb5\x18\x02\x01\x06\x12x\n" +
 	"\x0eRestoreSession\x12..toolsandbox.toolhost.v1.RestoreSessionRequest\x1a/.toolsandbox.toolhost.v1.RestoreSessionResponse\"\x05\x82\xb5\x18\x01\x01\x12l\n" +
 	"\n" +
-	"ReadTables\x12*.toolsandbox.toolhost.v1.ReadTablesRequest\x1a+.toolsandbox.toolhost.v1.ReadTablesResponse\"\x05\x82\xb5\x18\x01\a\x12t\n" +
-	"\fListVersions\x12,.toolsandbox.toolhost.v1.ListVersionsRequest\x1a-.toolsandbox.toolhost.v1.ListVersionsResponse\"\x05\x82\xb5\x18\x01\a0\x01\x12q\n" +
-	"\vListAnswers\x12+.toolsandbox.toolhost.v1.ListAnswersRequest\x1a,.toolsandbox.toolhost.v1.ListAnswersResponse\"\x05\x82\xb5\x18\x01\a0\x01\x12l\n" +
+	"ReadTables\x12*.toolsandbox.toolhost.v1.ReadTablesRequest\x1a+.toolsandbox.toolhost.v1.ReadTablesResponse\"\x05\x82\xb5\x18\x01\x06\x12t\n" +
+	"\fListVersions\x12,.toolsandbox.toolhost.v1.ListVersionsRequest\x1a-.toolsandbox.toolhost.v1.ListVersionsResponse\"\x05\x82\xb5\x18\x01\x060\x01\x12q\n" +
+	"\vListAnswers\x12+.toolsandbox.toolhost.v1.ListAnswersRequest\x1a,.toolsandbox.toolhost.v1.ListAnswersResponse\"\x05\x82\xb5\x18\x01\x060\x01\x12l\n" +
 	"\n" +
-	"GetSession\x12*.toolsandbox.toolhost.v1.GetSessionRequest\x1a+.toolsandbox.toolhost.v1.GetSessionResponse\"\x05\x82\xb5\x18\x01\a\x12r\n" +
-	"\fListSessions\x12,.toolsandbox.toolhost.v1.ListSessionsRequest\x1a-.toolsandbox.toolhost.v1.ListSessionsResponse\"\x05\x82\xb5\x18\x01\a\x12o\n" +
-	"\vForkSession\x12+.toolsandbox.toolhost.v1.ForkSessionRequest\x1a,.toolsandbox.toolhost.v1.ForkSessionResponse\"\x05\x82\xb5\x18\x01\a\x12u\n" +
-	"\rDeleteSession\x12-.toolsandbox.toolhost.v1.DeleteSessionRequest\x1a..toolsandbox.toolhost.v1.DeleteSessionResponse\"\x05\x82\xb5\x18\x01\a\x12j\n" +
-	"\tListTools\x12).toolsandbox.toolhost.v1.ListToolsRequest\x1a*.toolsandbox.toolhost.v1.ListToolsResponse\"\x06\x82\xb5\x18\x02\x01\a\x12f\n" +
-	"\bTryTools\x12(.toolsandbox.toolhost.v1.TryToolsRequest\x1a).toolsandbox.toolhost.v1.TryToolsResponse\"\x05\x82\xb5\x18\x01\a\x12i\n" +
-	"\tListHosts\x12).toolsandbox.toolhost.v1.ListHostsRequest\x1a*.toolsandbox.toolhost.v1.ListHostsResponse\"\x05\x82\xb5\x18\x01\aB\xfb\x01\n" +
+	"GetSession\x12*.toolsandbox.toolhost.v1.GetSessionRequest\x1a+.toolsandbox.toolhost.v1.GetSessionResponse\"\x05\x82\xb5\x18\x01\x06\x12r\n" +
+	"\fListSessions\x12,.toolsandbox.toolhost.v1.ListSessionsRequest\x1a-.toolsandbox.toolhost.v1.ListSessionsResponse\"\x05\x82\xb5\x18\x01\x06\x12o\n" +
+	"\vForkSession\x12+.toolsandbox.toolhost.v1.ForkSessionRequest\x1a,.toolsandbox.toolhost.v1.ForkSessionResponse\"\x05\x82\xb5\x18\x01\x06\x12u\n" +
+	"\rDeleteSession\x12-.toolsandbox.toolhost.v1.DeleteSessionRequest\x1a..toolsandbox.toolhost.v1.DeleteSessionResponse\"\x05\x82\xb5\x18\x01\x06\x12j\n" +
+	"\tListTools\x12).toolsandbox.toolhost.v1.ListToolsRequest\x1a*.toolsandbox.toolhost.v1.ListToolsResponse\"\x06\x82\xb5\x18\x02\x01\x06\x12f\n" +
+	"\bTryTools\x12(.toolsandbox.toolhost.v1.TryToolsRequest\x1a).toolsandbox.toolhost.v1.TryToolsResponse\"\x05\x82\xb5\x18\x01\x06\x12i\n" +
+	"\tListHosts\x12).toolsandbox.toolhost.v1.ListHostsRequest\x1a*.toolsandbox.toolhost.v1.ListHostsResponse\"\x05\x82\xb5\x18\x01\x06B\xfb\x01\n" +
 	"\x1bcom.toolsandbox.toolhost.v1B\rToolhostProtoP\x01ZOgithub.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1;toolhostv1\xa2\x02\x03TTX\xaa\x02\x17Toolsandbox.Toolhost.V1\xca\x02\x17Toolsandbox\\Toolhost\\V1\xe2\x02#Toolsandbox\\Toolhost\\V1\\GPBMetadata\xea\x02\x19Toolsandbox::Toolhost::V1b\x06proto3"
 
 var (

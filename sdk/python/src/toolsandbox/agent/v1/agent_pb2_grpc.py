@@ -118,6 +118,7 @@ class AttachServiceServicer(object):
         INVALID_ARGUMENT (the first message violates a rule, the token has not 16 to 512 characters of
         printable ASCII, or the agent sent many more answers than there were requests), PERMISSION_DENIED
         (the token is not the one of the name, also while the stream is open: do not retry).
+        An agent has no role: the gateway serves this service alone, at an address of its own.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
