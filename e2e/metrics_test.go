@@ -99,9 +99,22 @@ func wantTable() map[string][]string {
 	return want
 }
 
-// TestLongMetrics scrapes the processes of a sweep that reaches its spend limit and loses NATS. They
-// have exactly the metrics and labels of the table, each process has an id of its own, and no label
-// tells a scenario, a sweep or an address.
+// checkExpressions checks that each metric of the dashboard and the alerts was scraped.
+func (s series) checkExpressions(t *testing.T) {
+	t.Helper()
+	metric := regexp.MustCompile(`\b(?:toolsandbox_|gen_ai_client_|process_)\w+`)
+	for _, expression := range observability.Expressions() {
+		for _, name := range metric.FindAllString(expression, -1) {
+			if s[name] == nil {
+				t.Errorf("%s: a graph or alert uses it, and no process has it", name)
+			}
+		}
+	}
+}
+
+// TestLongMetrics scrapes the processes of a sweep that reaches its spend limit and loses NATS.
+// They have exactly the metrics and labels of the table, each process has an id of its own, and no
+// label tells a scenario, a sweep or an address.
 func TestLongMetrics(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", serviceKey)
 	t.Setenv("TOOLSANDBOX_BUS_BYTES", "1000000000")
@@ -144,14 +157,7 @@ func TestLongMetrics(t *testing.T) {
 	if diff := cmp.Diff(wantTable(), got.ofTable()); diff != "" {
 		t.Errorf("metrics with their labels (-table +scraped):\n%s", diff)
 	}
-	metric := regexp.MustCompile(`\b(?:toolsandbox_|gen_ai_client_|process_)\w+`)
-	for _, expression := range observability.Expressions() {
-		for _, name := range metric.FindAllString(expression, -1) {
-			if got[name] == nil {
-				t.Errorf("%s: a graph or alert uses it, and no process has it", name)
-			}
-		}
-	}
+	got.checkExpressions(t)
 	for name, labels := range got {
 		for label, values := range labels {
 			for value := range values {

@@ -4,6 +4,7 @@ package observability
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -73,9 +74,11 @@ func is(key, values string) string { return fmt.Sprintf(`{%s=~"%s"}`, instrument
 
 // Alerts returns all alerts, in the order of the reference.
 func Alerts() []Alert {
-	provider, stream := instrument.Label(instrument.LabelProvider), instrument.Label(instrument.LabelStream)
-	age, scoring := instrument.JobsWaiting.Prometheus(), instrument.JobsScoring.Prometheus()
-	refusals := rate(instrument.ModelDuration, is(instrument.LabelError, "throttled|overloaded"), "10m", instrument.LabelProvider)
+	return slices.Concat(processAlerts(), roomAlerts(), queueAlerts(), providerAlerts(), endAlerts())
+}
+
+func processAlerts() []Alert {
+	stream := instrument.Label(instrument.LabelStream)
 	return []Alert{
 		{
 			Name: "ToolSandboxServiceDown", For: "2m", Severity: critical,
@@ -92,6 +95,12 @@ func Alerts() []Alert {
 			Expr:    increase(instrument.BusErrors, is(instrument.LabelError, "unanswered"), "10m", instrument.LabelStream) + " > 5",
 			Summary: "NATS left {{ $value | humanize }} attempts for stream {{ $labels." + stream + " }} without an answer in ten minutes.",
 		},
+	}
+}
+
+func roomAlerts() []Alert {
+	stream := instrument.Label(instrument.LabelStream)
+	return []Alert{
 		{
 			Name: "ToolSandboxStreamFull", For: "0m", Severity: critical,
 			Expr:    increase(instrument.BusErrors, is(instrument.LabelError, "full"), "10m", instrument.LabelStream) + " > 0",
@@ -108,6 +117,12 @@ func Alerts() []Alert {
 			Expr:    instrument.DiskFree.Prometheus() + " / " + instrument.DiskSize.Prometheus() + " < 0.1",
 			Summary: "The disk of the sessions of {{ $labels.instance }} has {{ $value | humanizePercentage }} free.",
 		},
+	}
+}
+
+func queueAlerts() []Alert {
+	age := instrument.JobsWaiting.Prometheus()
+	return []Alert{
 		{
 			Name: "ToolSandboxNoGauges", For: "5m", Severity: warning,
 			Expr:    "absent(" + instrument.JobsPending.Prometheus() + ")",
@@ -134,6 +149,13 @@ func Alerts() []Alert {
 			Expr:    "max(" + instrument.SpendShare.Prometheus() + ") > 0.9 < 1",
 			Summary: "A sweep has used {{ $value | humanizePercentage }} of its spend limit.",
 		},
+	}
+}
+
+func providerAlerts() []Alert {
+	provider := instrument.Label(instrument.LabelProvider)
+	refusals := rate(instrument.ModelDuration, is(instrument.LabelError, "throttled|overloaded"), "10m", instrument.LabelProvider)
+	return []Alert{
 		{
 			Name: "ToolSandboxProviderRefusing", For: "10m", Severity: warning,
 			Expr:    refusals + " / " + rate(instrument.ModelDuration, "", "10m", instrument.LabelProvider) + " > 0.2",
@@ -144,6 +166,12 @@ func Alerts() []Alert {
 			Expr:    increase(instrument.ModelRefused, is(instrument.LabelCause, "outage|breaker_open"), "10m", instrument.LabelProvider) + " > 0",
 			Summary: "{{ $labels." + provider + " }} answers nothing, and rollouts end without a score.",
 		},
+	}
+}
+
+func endAlerts() []Alert {
+	scoring := instrument.JobsScoring.Prometheus()
+	return []Alert{
 		{
 			Name: "ToolSandboxInfrastructureEnds", For: "10m", Severity: critical,
 			Expr:    rate(instrument.RolloutsEnded, is(instrument.LabelEnd, "infrastructure"), "30m") + " / " + rate(instrument.RolloutsEnded, "", "30m") + " > 0.05",

@@ -27,8 +27,8 @@ var (
 
 // TestFiles compares the committed files with what is made of the table of metrics.
 func TestFiles(t *testing.T) {
-	for name, make := range map[string]func() ([]byte, error){"alerts.yaml": observability.Rules, "dashboard.json": observability.Dashboard} {
-		want, err := make()
+	for name, write := range map[string]func() ([]byte, error){"alerts.yaml": observability.Rules, "dashboard.json": observability.Dashboard} {
+		want, err := write()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -131,8 +131,8 @@ func TestAlertsAreTested(t *testing.T) {
 	}
 }
 
-// TestEveryMetricIsShown checks that the dashboard or an alert uses each metric of the table, and no
-// metric of another name.
+// TestEveryMetricIsShown checks that the dashboard or an alert uses each metric of the table, and
+// no metric of another name.
 func TestEveryMetricIsShown(t *testing.T) {
 	all := strings.Join(observability.Expressions(), "\n")
 	var known []string

@@ -3,6 +3,7 @@ package telemetry_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -11,6 +12,8 @@ import (
 	"testing"
 
 	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
 
 	"github.com/toolsandbox/toolsandbox/internal/telemetry"
 	"github.com/toolsandbox/toolsandbox/internal/testkit/porttest"
@@ -87,6 +90,32 @@ func TestScrape(t *testing.T) {
 	}
 	if len(ids) != 2 {
 		t.Errorf("instances: got %v, want two", ids)
+	}
+}
+
+// TestSeriesAreBounded records more models than an instrument has series. The others share one.
+func TestSeriesAreBounded(t *testing.T) {
+	address := porttest.Address(t)
+	tel, err := telemetry.Start(t.Context(), telemetry.Config{MetricsListen: address}, "agentgw")
+	if err != nil {
+		t.Fatal(err)
+	}
+	counter, err := otel.Meter("test").Int64Counter("toolsandbox.requests")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 5000 {
+		counter.Add(t.Context(), 1, metric.WithAttributes(attribute.String("model", fmt.Sprintf("m%d\n\"", i))))
+	}
+	_, body := ask(t, http.MethodGet, "http://"+address+"/metrics")
+	if got := strings.Count(body, "\ntoolsandbox_requests_total{"); got != 2000 {
+		t.Errorf("series of 5000 models: got %d, want 2000", got)
+	}
+	if !strings.Contains(body, `toolsandbox_requests_total{otel_metric_overflow="true"} 3001`) {
+		t.Error("series of the other models: got none with 3001 requests")
+	}
+	if err := tel.Close(t.Context()); err != nil {
+		t.Errorf("Close: got %v, want nil", err)
 	}
 }
 

@@ -11,8 +11,8 @@ import (
 	"google.golang.org/grpc"
 )
 
-// TestRefusedMetrics exports metrics to a receiver that takes only traces. The exporter reports that
-// once and names the flag.
+// TestRefusedMetrics exports metrics to a receiver that takes only traces. The exporter reports
+// that once and names the flag.
 func TestRefusedMetrics(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -60,8 +60,8 @@ func export(t *testing.T, url string, running int32) *exporter {
 	return e
 }
 
-// gauges returns what an orchestrator exports at the moment, nil for nothing. Of streams it is their
-// number. The age of the oldest job counts as 1 unless it is 0.
+// gauges returns what an orchestrator exports at the moment, nil for nothing. Of streams it is
+// their number. The age of the oldest job counts as 1 unless it is 0.
 func (e *exporter) gauges(t *testing.T) map[string]float64 {
 	t.Helper()
 	var collected metricdata.ResourceMetrics
