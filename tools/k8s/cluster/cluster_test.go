@@ -272,13 +272,18 @@ func (i *installation) drain(t *testing.T, node string) {
 		pods, err := i.running(metav1.ListOptions{FieldSelector: "spec.nodeName=" + node})
 		errs := []error{err}
 		for _, pod := range pods {
-			errs = append(errs, fmt.Errorf("Pod/%s was there: its eviction: %v", pod.Name, i.evict(pod)))
+			if err := i.evict(pod); err != nil {
+				errs = append(errs, fmt.Errorf("Pod/%s: eviction: %w", pod.Name, err))
+			} else {
+				errs = append(errs, fmt.Errorf("Pod/%s leaves", pod.Name))
+			}
 		}
 		return errors.Join(errs...)
 	})
 }
 
-// remove removes what was installed, but what Helm keeps, and reports what is left in the namespace.
+// remove removes what was installed, but what Helm keeps, and reports what is left behind in the
+// namespace.
 func (i *installation) remove(t *testing.T) {
 	t.Helper()
 	i.refused(t)

@@ -111,7 +111,7 @@ func messages(conditions []appsv1.DeploymentCondition) string {
 	return strings.Join(texts, ", ")
 }
 
-// workload returns the Deployment, StatefulSet or Job that an object belongs to, by its controllers.
+// workload returns the Deployment, StatefulSet or Job that an object belongs to, by its owners.
 func (s *state) workload(object metav1.Object) (string, error) {
 	owners := make(map[types.UID]metav1.Object)
 	kinds := make(map[types.UID]string)
@@ -302,8 +302,8 @@ func endpoints(slice discoveryv1.EndpointSlice) map[string]bool {
 	return found
 }
 
-// budgeted reports PodDisruptionBudgets whose counts are not those of their pods, or by which a node
-// cannot be drained.
+// budgeted reports PodDisruptionBudgets whose counts are not those of their pods, or that let no
+// pod be evicted.
 func (s *state) budgeted() error {
 	var errs []error
 	for _, budget := range s.budgets {
