@@ -198,6 +198,13 @@ func (i *installation) scale(t *testing.T, replicas int32) {
 		}
 	}
 	i.settle(t, fmt.Sprintf("scale to %d", replicas))
+	s, err := i.state(i.namespace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.spread(); err != nil {
+		t.Errorf("scale to %d: %v", replicas, err)
+	}
 }
 
 // restart restarts the pods of all services, as kubectl rollout restart does.
@@ -272,13 +279,18 @@ func (i *installation) drain(t *testing.T, node string) {
 		pods, err := i.running(metav1.ListOptions{FieldSelector: "spec.nodeName=" + node})
 		errs := []error{err}
 		for _, pod := range pods {
-			errs = append(errs, fmt.Errorf("Pod/%s was there: its eviction: %v", pod.Name, i.evict(pod)))
+			if err := i.evict(pod); err != nil {
+				errs = append(errs, fmt.Errorf("Pod/%s: eviction: %w", pod.Name, err))
+			} else {
+				errs = append(errs, fmt.Errorf("Pod/%s leaves", pod.Name))
+			}
 		}
 		return errors.Join(errs...)
 	})
 }
 
-// remove removes what was installed, but what Helm keeps, and reports what is left in the namespace.
+// remove removes what was installed, but what Helm keeps, and reports what is left behind in the
+// namespace.
 func (i *installation) remove(t *testing.T) {
 	t.Helper()
 	i.refused(t)

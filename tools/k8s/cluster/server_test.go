@@ -31,7 +31,7 @@ import (
 // patience is how long a test waits for what the controllers have to do.
 const patience = time.Minute
 
-// repository is the root of this repository, and servers has the programs that make test-k8s builds.
+// repository is the root of this repository, servers the directory of what make test-k8s builds.
 var (
 	repository = filepath.Join("..", "..", "..")
 	servers    = filepath.Join(repository, ".bin", "k8s")
@@ -139,7 +139,9 @@ func address(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer listener.Close()
+	if err := listener.Close(); err != nil {
+		t.Fatal(err)
+	}
 	return listener.Addr().String()
 }
 

@@ -63,7 +63,7 @@ func (s *state) check() error {
 	if len(s.pods) == 0 {
 		return errors.New("no pods")
 	}
-	return errors.Join(s.rolledOut(), s.owned(), s.running(), s.spread(), s.reachable(), s.budgeted(), s.isolated(), s.scaled())
+	return errors.Join(s.rolledOut(), s.owned(), s.running(), s.reachable(), s.budgeted(), s.isolated(), s.scaled())
 }
 
 // rolledOut reports workloads whose current pods are not all there and ready, as kubectl rollout
@@ -111,7 +111,7 @@ func messages(conditions []appsv1.DeploymentCondition) string {
 	return strings.Join(texts, ", ")
 }
 
-// workload returns the Deployment, StatefulSet or Job that an object belongs to, by its controllers.
+// workload returns the Deployment, StatefulSet or Job that an object belongs to, by its owners.
 func (s *state) workload(object metav1.Object) (string, error) {
 	owners := make(map[types.UID]metav1.Object)
 	kinds := make(map[types.UID]string)
@@ -201,7 +201,8 @@ func podReady(pod corev1.Pod) bool {
 	})
 }
 
-// spread reports workloads all of whose pods are on one node, where the scheduler had three.
+// spread reports workloads all of whose pods are on one node. The scheduler spreads new pods when all
+// nodes are open; those of a closed node go where there is room.
 func (s *state) spread() error {
 	nodes := make(map[string][]string)
 	for i := range s.pods {
@@ -302,8 +303,8 @@ func endpoints(slice discoveryv1.EndpointSlice) map[string]bool {
 	return found
 }
 
-// budgeted reports PodDisruptionBudgets whose counts are not those of their pods, or by which a node
-// cannot be drained.
+// budgeted reports PodDisruptionBudgets whose counts are not those of their pods, or that let no
+// pod be evicted.
 func (s *state) budgeted() error {
 	var errs []error
 	for _, budget := range s.budgets {
