@@ -22,10 +22,8 @@ func (h *memoryServer) NewStream(ctx context.Context, desc *grpc.StreamDesc, met
 	if !ok || m.stream == nil || desc.ClientStreams {
 		return nil, status.Errorf(codes.Unimplemented, "method %s not implemented", method)
 	}
-	ctx, end := h.client.begin(ctx, method)
 	bounded, leave, err := h.enter(ctx)
 	if err != nil {
-		end(err)
 		return nil, err
 	}
 	p := &pipe{copier: h.copier, request: make(chan proto.Message, 1), responses: make(chan proto.Message), ended: make(chan struct{})}
@@ -33,7 +31,6 @@ func (h *memoryServer) NewStream(ctx context.Context, desc *grpc.StreamDesc, met
 		defer leave()
 		defer close(p.ended)
 		p.err = h.stream(bounded, method, m, p)
-		end(p.err)
 	})
 	return clientStream{side{p, ctx}}, nil
 }

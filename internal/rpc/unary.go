@@ -45,7 +45,7 @@ func checkOptions(options []grpc.CallOption) error {
 
 // Invoke implements grpc.ClientConnInterface. The handler runs in another goroutine, so that the
 // caller is free as soon as its ctx ends. A handler cannot set headers here, and sees no peer.
-func (h *memoryServer) Invoke(ctx context.Context, method string, request, response any, options ...grpc.CallOption) (err error) {
+func (h *memoryServer) Invoke(ctx context.Context, method string, request, response any, options ...grpc.CallOption) error {
 	if err := checkOptions(options); err != nil {
 		return err
 	}
@@ -60,8 +60,6 @@ func (h *memoryServer) Invoke(ctx context.Context, method string, request, respo
 	if m.sharesRequest {
 		h.witness.see(sent)
 	}
-	ctx, end := h.client.begin(ctx, method)
-	defer func() { end(err) }()
 	bounded, leave, err := h.enter(ctx)
 	if err != nil {
 		return err
@@ -117,11 +115,8 @@ func (c handlerContext) AfterFunc(f func()) (stop func() bool) {
 	return context.AfterFunc(c.Context, f)
 }
 
-// observer reports one side of each call to telemetry. It does nothing without a handler.
-type observer struct {
-	handler stats.Handler
-	client  bool
-}
+// observer reports each call to telemetry. It does nothing without a handler.
+type observer struct{ handler stats.Handler }
 
 // begin reports the begin of a call, and end its end.
 func (o observer) begin(ctx context.Context, method string) (observed context.Context, end func(error)) {
@@ -130,8 +125,8 @@ func (o observer) begin(ctx context.Context, method string) (observed context.Co
 	}
 	start := time.Now()
 	ctx = o.handler.TagRPC(ctx, &stats.RPCTagInfo{FullMethodName: method})
-	o.handler.HandleRPC(ctx, &stats.Begin{Client: o.client, BeginTime: start})
+	o.handler.HandleRPC(ctx, &stats.Begin{BeginTime: start})
 	return ctx, func(err error) {
-		o.handler.HandleRPC(ctx, &stats.End{Client: o.client, BeginTime: start, EndTime: time.Now(), Error: err})
+		o.handler.HandleRPC(ctx, &stats.End{BeginTime: start, EndTime: time.Now(), Error: err})
 	}
 }

@@ -320,7 +320,7 @@ func (o *Options) Run(ctx context.Context, args []string, stdin io.Reader, stdou
 		return err
 	}
 	defer func() { err = standalone.Join(err, people.close()) }()
-	collector := newCollector(ctx, spec, o.euroeval, directory, record, traces)
+	collector := newCollector(ctx, spec, o.euroeval, directory, record)
 	watched := o.play(ctx, running, spec, directory, collector, stderr)
 	if err := collector.finish(); err != nil {
 		return o.interrupted(ctx, errors.Join(watched, err), collector)

@@ -175,7 +175,7 @@ func (s *testBus) run(tb testing.TB) (stop func()) {
 	}
 	ended := make(chan error, 1)
 	go func() {
-		ended <- follow(ctx, DefaultConfig(), s.Bus.Evaluator(), newScorer(s.Bus.Evaluator(), slog.New(slog.DiscardHandler)), assembler)
+		ended <- follow(ctx, DefaultConfig(), s.Bus.Evaluator(), newScorer(s.Bus.Evaluator(), nil, slog.New(slog.DiscardHandler)), assembler)
 	}()
 	stop = sync.OnceFunc(func() {
 		cancel()

@@ -28,7 +28,7 @@ func TestRetryWhileUnavailable(t *testing.T) {
 			t.Parallel()
 			ctx, stop := context.WithCancel(t.Context())
 			defer stop()
-			j, tries := newScorer(bus.Evaluator{}, slog.New(slog.DiscardHandler)), 0
+			j, tries := newScorer(bus.Evaluator{}, nil, slog.New(slog.DiscardHandler)), 0
 			err := j.retryUnavailable(ctx, func() error {
 				tries++
 				if errors.Is(test.errs[len(test.errs)-1], context.Canceled) && tries == test.tries {

@@ -5,18 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
-	"go.opentelemetry.io/otel"
-	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/trace"
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
 	"github.com/toolsandbox/toolsandbox/internal/measure"
+	"github.com/toolsandbox/toolsandbox/internal/telemetry"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
+	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/assemble"
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/cause"
@@ -36,24 +36,28 @@ var errUnscorable = errors.New("cannot be scored")
 type startingWorld struct {
 	tables translate.Versions
 	world  *cause.World
+	// categories and augmentations are those of the scenario.
+	categories    []string
+	augmentations []setupv1.Augmentation
 }
 
 // scorer scores trajectories. It is safe for concurrent use.
 type scorer struct {
 	bus      bus.Evaluator
+	traces   *telemetry.Telemetry
 	logger   *slog.Logger
 	compiled *lru.Cache[string, *translate.Evaluation]
 	// starting are the starts of rollouts, by digest of the setup.
 	starting *lru.Cache[string, *startingWorld]
 }
 
-func newScorer(b bus.Evaluator, logger *slog.Logger) *scorer {
+func newScorer(b bus.Evaluator, traces *telemetry.Telemetry, logger *slog.Logger) *scorer {
 	compiled, err := lru.New[string, *translate.Evaluation](cacheSize)
 	starting, err2 := lru.New[string, *startingWorld](cacheSize)
 	if err := errors.Join(err, err2); err != nil {
 		panic(err) // the size is positive
 	}
-	return &scorer{bus: b, logger: logger, compiled: compiled, starting: starting}
+	return &scorer{bus: b, traces: traces, logger: logger, compiled: compiled, starting: starting}
 }
 
 // retryUnavailable retries a task while NATS does not answer. Each attempt takes the timeout of the
@@ -70,9 +74,7 @@ func (s *scorer) retryUnavailable(ctx context.Context, task func() error) error 
 
 // storeResult scores a complete trajectory and stores its result unless it has one.
 func (s *scorer) storeResult(ctx context.Context, trajectory *assemble.Trajectory) error {
-	ctx = trace.ContextWithRemoteSpanContext(ctx, trajectory.Span)
-	ctx, span := otel.Tracer("evaluator").Start(ctx, "evaluate "+trajectory.Rollout.GetScenario())
-	defer span.End()
+	began := time.Now()
 	result, err := s.result(ctx, trajectory)
 	if errors.Is(err, errUnscorable) {
 		// No retry makes this trajectory scorable, so its result contains the reason.
@@ -87,12 +89,7 @@ func (s *scorer) storeResult(ctx context.Context, trajectory *assemble.Trajector
 		return err
 	}
 	result.Rollout, result.Round = trajectory.Rollout, trajectory.Round
-	if span.IsRecording() {
-		span.SetAttributes(attribute.Float64("gen_ai.evaluation.score.value", result.GetSimilarity()),
-			attribute.Int("toolsandbox.turn_count", int(result.GetTurnCount())))
-	}
-	_, err = s.bus.PublishResult(ctx, result)
-	return err
+	return s.publish(ctx, trajectory, result, began)
 }
 
 // handleRequest scores an ended rollout, or stores the failure of one that its worker gives up. No
@@ -106,8 +103,7 @@ func (s *scorer) handleRequest(ctx context.Context, request *busv1.Result) error
 		s.logger.Error("request of a result refused: only an evaluator scores", "rollout", request.GetRollout().GetId(), "reason", end.GetReason())
 		return nil
 	}
-	_, err := s.bus.PublishResult(ctx, &busv1.Result{Rollout: request.GetRollout(), Round: request.GetRound(), End: end})
-	return err
+	return s.publishFailure(ctx, request.GetRollout(), request.GetRound(), end)
 }
 
 // scoreStored scores an ended rollout from its stored log and snapshots, unless its round has a
@@ -137,8 +133,7 @@ func (s *scorer) scoreStored(ctx context.Context, rollout *busv1.Rollout, round 
 	end := &busv1.End{
 		Reason: busv1.EndReason_END_REASON_INFRASTRUCTURE, Detail: err.Error(), FailureClass: agentgwv1.FailureClass_FAILURE_CLASS_INTERNAL,
 	}
-	_, err = s.bus.PublishResult(ctx, &busv1.Result{Rollout: rollout, Round: round, End: end})
-	return err
+	return s.publishFailure(ctx, rollout, round, end)
 }
 
 // result scores a trajectory and checks its user, unless that is a script. It does not read the
@@ -247,8 +242,9 @@ func (s *scorer) startingWorld(ctx context.Context, digest string) (*startingWor
 		return nil, err
 	}
 	starting := &startingWorld{
-		tables: translate.NewVersions(setup.GetTables()),
-		world:  cause.NewWorld(setup.GetClock().GetTimeZone(), setup.GetCategories(), setup.GetTables(), setup.GetSchema()),
+		tables:     translate.NewVersions(setup.GetTables()),
+		world:      cause.NewWorld(setup.GetClock().GetTimeZone(), setup.GetCategories(), setup.GetTables(), setup.GetSchema()),
+		categories: setup.GetCategories(), augmentations: setup.GetTools().GetAugmentations(),
 	}
 	s.starting.Add(digest, starting)
 	return starting, nil

@@ -63,7 +63,7 @@ func Run(ctx context.Context, cfg Config, node rpc.Network, stores bus.ToolHost)
 	if err != nil {
 		return fmt.Errorf("toolhost: %w", err)
 	}
-	handler := &server{host: owner, catalogue: catalogue, check: node.CheckOwner, hosts: node.ToolHosts}
+	handler := &server{host: owner, catalogue: catalogue, check: node.CheckOwner, hosts: node.ToolHosts, content: node.Telemetry().Content()}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	watched := make(chan struct{})
