@@ -2,6 +2,7 @@ package toolhost
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"path/filepath"
 	"slices"
