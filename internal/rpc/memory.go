@@ -4,27 +4,23 @@ import (
 	"context"
 	"sync"
 
-	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"
 	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
-
-	"github.com/toolsandbox/toolsandbox/internal/telemetry"
 )
 
 // memory is the transport within this process. Caller and handler share immutable messages, and get
-// copies of others.
+// copies of others. Telemetry measures no call: callers and services say what they do.
 type memory struct {
-	cfg       Config
-	telemetry *telemetry.Telemetry
-	conns     map[Service]*memoryConn
+	cfg   Config
+	conns map[Service]*memoryConn
 }
 
-func newMemory(cfg Config, t *telemetry.Telemetry) *memory {
-	m := &memory{cfg: cfg, telemetry: t, conns: make(map[Service]*memoryConn)}
+func newMemory(cfg Config) *memory {
+	m := &memory{cfg: cfg, conns: make(map[Service]*memoryConn)}
 	for _, s := range Services() {
 		ctx, cancel := context.WithCancel(context.Background())
 		m.conns[s] = &memoryConn{ctx: ctx, close: cancel, change: make(chan struct{})}
@@ -44,9 +40,6 @@ func (t *memory) open(s Service, g *guard) (server, error) {
 		goroutines: newPool(), stopped: make(chan struct{}),
 	}
 	h.ctx, h.cancel = context.WithCancel(h.conn.ctx)
-	if t.telemetry.Enabled() {
-		h.server = observer{handler: otelgrpc.NewServerHandler(withoutSpans)}
-	}
 	return h, nil
 }
 
@@ -130,8 +123,7 @@ type memoryServer struct {
 	witness    witness               // of shared messages
 	methods    map[string]registered // by full name
 	goroutines *pool                 // of calls
-	server     observer
-	ctx        context.Context // ends with the running calls
+	ctx        context.Context       // ends with the running calls
 	cancel     context.CancelFunc
 	stopped    chan struct{}
 

@@ -36,9 +36,7 @@ func (h *memoryServer) NewStream(ctx context.Context, desc *grpc.StreamDesc, met
 }
 
 // stream runs a handler with the server's side of a stream.
-func (h *memoryServer) stream(ctx context.Context, method string, m registered, p *pipe) (err error) {
-	ctx, end := h.server.begin(ctx, method)
-	defer func() { end(err) }()
+func (h *memoryServer) stream(ctx context.Context, method string, m registered, p *pipe) error {
 	return h.callError(h.guard.stream(m.service, serverStream{side{p, ctx}}, nil, m.stream))
 }
 

@@ -2,11 +2,9 @@ package rpc
 
 import (
 	"context"
-	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/stats"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 )
@@ -84,9 +82,7 @@ func (h *memoryServer) Invoke(ctx context.Context, method string, request, respo
 }
 
 // handle runs a handler.
-func (h *memoryServer) handle(ctx context.Context, method string, m registered, request any) (response proto.Message, err error) {
-	ctx, end := h.server.begin(ctx, method)
-	defer func() { end(err) }()
+func (h *memoryServer) handle(ctx context.Context, method string, m registered, request any) (proto.Message, error) {
 	decode := func(any) error { return nil } // the interceptor has the request
 	answered, err := m.unary(m.service, ctx, decode, func(ctx context.Context, _ any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
 		return h.guard.unary(ctx, request, info, handler)
@@ -113,20 +109,4 @@ func (handlerContext) Value(any) any { return nil }
 // AfterFunc lets derived contexts end with the caller's context without a goroutine each.
 func (c handlerContext) AfterFunc(f func()) (stop func() bool) {
 	return context.AfterFunc(c.Context, f)
-}
-
-// observer reports each call to telemetry. It does nothing without a handler.
-type observer struct{ handler stats.Handler }
-
-// begin reports the begin of a call, and end its end.
-func (o observer) begin(ctx context.Context, method string) (observed context.Context, end func(error)) {
-	if o.handler == nil {
-		return ctx, func(error) {}
-	}
-	start := time.Now()
-	ctx = o.handler.TagRPC(ctx, &stats.RPCTagInfo{FullMethodName: method})
-	o.handler.HandleRPC(ctx, &stats.Begin{BeginTime: start})
-	return ctx, func(err error) {
-		o.handler.HandleRPC(ctx, &stats.End{BeginTime: start, EndTime: time.Now(), Error: err})
-	}
 }

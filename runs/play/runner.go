@@ -28,8 +28,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/agentgw/player"
 )
 
-// flushLimit is the timeout of sending the last telemetry.
-const flushLimit = time.Second
+// FlushLimit is the timeout of sending the last telemetry.
+const FlushLimit = time.Second
 
 // errCreating means that it is unknown whether the services have the sweep.
 var errCreating = errors.New("interrupted while creating the sweep")
@@ -302,7 +302,7 @@ func (o *Options) Run(ctx context.Context, args []string, stdin io.Reader, stdou
 	}
 	logger := o.log.New(stderr)
 	defer func() {
-		flush, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushLimit)
+		flush, cancel := context.WithTimeout(context.WithoutCancel(ctx), FlushLimit)
 		defer cancel()
 		if closeErr := traces.Close(flush); closeErr != nil {
 			logger.Warn("telemetry is incomplete", "error", closeErr)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/process"
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
+	"github.com/toolsandbox/toolsandbox/internal/telemetry"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
@@ -33,10 +34,11 @@ type benchOptions struct {
 	agent, baseURL     string
 	delay              time.Duration
 	network            rpc.Config
+	telemetry          telemetry.Config
 }
 
 func newBench() *cobra.Command {
-	options := &benchOptions{rollouts: 5000, parallel: 64, agent: "oracle", network: rpc.DefaultConfig()}
+	options := &benchOptions{rollouts: 5000, parallel: 64, agent: "oracle", network: rpc.DefaultConfig(), telemetry: telemetry.DefaultConfig()}
 	cmd := &cobra.Command{
 		Use:   "bench [NAME...]",
 		Short: "Measure rollouts through all services in this process",
@@ -60,6 +62,7 @@ answers of that time each.`,
 	flags.StringVar(&options.baseURL, "base-url", "", "`address` of the server of a model as --agent (default: the provider's)")
 	flags.DurationVar(&options.delay, "model-delay", 0, "time of that model for an answer, for a comparison (default: none)")
 	options.network.Sync.RegisterFlag(flags)
+	options.telemetry.RegisterFlags(flags)
 	flags.BoolVar(&options.asJSON, "json", false, "print JSON")
 	return cmd
 }
@@ -72,6 +75,9 @@ func (o *benchOptions) run(ctx context.Context, args []string, stdout, stderr io
 		return process.UsageErrorf("--parallel: %d given, expected 1 to 100000", o.parallel)
 	case o.delay < 0:
 		return process.UsageErrorf("--model-delay: %s given, expected 0s or more", o.delay)
+	}
+	if err := o.telemetry.Validate(); err != nil {
+		return process.UsageErrorf("%w", err)
 	}
 	scenarios, err := o.catalogue.Load(ctx, stderr, args)
 	if err == nil {
@@ -99,7 +105,17 @@ func (o *benchOptions) run(ctx context.Context, args []string, stdout, stderr io
 	}
 	log := process.DefaultLog()
 	log.Level = "warn"
-	config := bench.Config{Installation: services, Options: rpc.Options{Logger: log.New(stderr)}, Spec: spec, Profile: o.profile}
+	logger := log.New(stderr)
+	exported, err := telemetry.Start(ctx, o.telemetry, "toolsandbox")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		flush, cancel := context.WithTimeout(context.WithoutCancel(ctx), play.FlushLimit)
+		defer cancel()
+		err = errors.Join(err, exported.Close(flush))
+	}()
+	config := bench.Config{Installation: services, Options: rpc.Options{Logger: logger, Telemetry: exported}, Spec: spec, Profile: o.profile}
 	if spec.Agents[0].GetModel() != nil {
 		measured, err := bench.Model(ctx, config, o.delay)
 		if err != nil {
