@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -23,6 +24,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/otel/trace"
 	collectormetricsv1 "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
 	collectortracev1 "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	tracev1 "go.opentelemetry.io/proto/otlp/trace/v1"
@@ -31,6 +33,7 @@ import (
 	"google.golang.org/grpc/peer"
 
 	"github.com/toolsandbox/toolsandbox/e2e/internal/cluster"
+	"github.com/toolsandbox/toolsandbox/internal/telemetry"
 	"github.com/toolsandbox/toolsandbox/sdk/go/agent"
 )
 
@@ -316,6 +319,61 @@ func TestRequestsAndWaitsHaveSpans(t *testing.T) {
 		})
 		if said != content {
 			t.Errorf("%s: messages in spans: got %v, want %v", name, said, content)
+		}
+	}
+}
+
+// TestRoundsAreLinked plays a rollout whose provider refuses it, and resumes it. Each round has a
+// trace, and the second links to the first.
+func TestRoundsAreLinked(t *testing.T) {
+	t.Parallel()
+	var works atomic.Bool
+	provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+		body, _ := io.ReadAll(request.Body)
+		w.Header().Set("Content-Type", "application/json")
+		if bytes.Contains(body, []byte("set_wifi_status")) && !works.Load() {
+			w.WriteHeader(http.StatusUnauthorized)
+		}
+		_, _ = w.Write([]byte(`{"choices": [{"message": {"role": "assistant", "content": "no"}}], "error": null}`))
+	}))
+	t.Cleanup(provider.Close)
+	r, endpoint := receive(t)
+	flags := []string{"run", "--otlp-endpoint", endpoint, "--sweep-id", "again", "--agent", "openai:m", "--base-url", provider.URL + "/v1", "--floors=false", "--out", filepath.Join(t.TempDir(), "out")}
+	refused := exec.CommandContext(t.Context(), filepath.Join(bin, "toolsandbox"), append(flags, "turn_off_wifi")...)
+	if printed, err := refused.CombinedOutput(); err == nil {
+		t.Fatalf("a run whose provider refuses it: got no error\n%s", printed)
+	}
+	works.Store(true)
+	toolsandbox(t, append(flags, "--resume", "turn_off_wifi")...)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for round, want := range []struct {
+		failed bool
+		links  []trace.SpanContext
+	}{
+		{true, []trace.SpanContext{telemetry.SweepSpan("again", 0)}},
+		{false, []trace.SpanContext{telemetry.SweepSpan("again", 1), telemetry.RolloutSpan("again.0", 0)}},
+	} {
+		at := telemetry.RolloutSpan("again.0", int32(round))
+		i := slices.IndexFunc(r.spans, func(s recorded) bool {
+			return s.span.GetName() == "rollout" && hex.EncodeToString(s.span.GetTraceId()) == at.TraceID().String()
+		})
+		if i < 0 {
+			t.Fatalf("round %d: no root", round)
+		}
+		root := r.spans[i].span
+		if failed := root.GetStatus().GetCode() == tracev1.Status_STATUS_CODE_ERROR; failed != want.failed {
+			t.Errorf("round %d: red: got %v, want %v", round, failed, want.failed)
+		}
+		var links, wanted []string
+		for _, link := range root.GetLinks() {
+			links = append(links, hex.EncodeToString(link.GetTraceId())+hex.EncodeToString(link.GetSpanId()))
+		}
+		for _, link := range want.links {
+			wanted = append(wanted, link.TraceID().String()+link.SpanID().String())
+		}
+		if diff := cmp.Diff(wanted, links); diff != "" {
+			t.Errorf("round %d: links (-want +got):\n%s", round, diff)
 		}
 	}
 }

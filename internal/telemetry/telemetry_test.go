@@ -252,6 +252,35 @@ func TestSampledFollowsFromTheRollout(t *testing.T) {
 	}
 }
 
+// A later round of a rollout has its own trace, which is none of another rollout or of a sweep.
+func TestRoundsHaveTheirOwnTraces(t *testing.T) {
+	known := make(map[trace.TraceID]string)
+	for name, at := range map[string]trace.SpanContext{
+		"s.1": telemetry.RolloutSpan("s.1", 0), "s.1 in round 1": telemetry.RolloutSpan("s.1", 1), "s.1 in round 11": telemetry.RolloutSpan("s.1", 11),
+		"s": telemetry.SweepSpan("s", 0), "s in round 1": telemetry.SweepSpan("s", 1), "s.11": telemetry.RolloutSpan("s.11", 0),
+	} {
+		if other, taken := known[at.TraceID()]; taken || !at.IsValid() {
+			t.Errorf("%s: got the trace of %q, want its own", name, other)
+		}
+		known[at.TraceID()] = name
+	}
+}
+
+func TestTraceparent(t *testing.T) {
+	if got := telemetry.Traceparent(t.Context()); got != "" {
+		t.Errorf("without a trace: got %q, want none", got)
+	}
+	state, err := trace.ParseTraceState("secret=1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{2}, TraceState: state})
+	want := "00-01000000000000000000000000000000-0200000000000000-00"
+	if got := telemetry.Traceparent(trace.ContextWithSpanContext(t.Context(), at)); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func TestMetricsAreSent(t *testing.T) {
 	r := receive(t)
 	r.process(t, "p", 1, func(*telemetry.Telemetry) {
