@@ -90,7 +90,7 @@ func (t *Telemetry) RecordRoot(ctx context.Context, at trace.SpanContext, root R
 	for _, link := range root.Links {
 		options = append(options, trace.WithLinks(trace.Link{SpanContext: link}))
 	}
-	_, span := t.traces.Tracer(Scope).Start(ctx, root.Name, options...)
+	_, span := t.tracer.Start(ctx, root.Name, options...)
 	for _, event := range root.Events {
 		span.AddEvent(event.Name, trace.WithTimestamp(event.At), trace.WithAttributes(event.Attributes...))
 	}

@@ -21,6 +21,7 @@ import (
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/toolsandbox/toolsandbox/internal/flagrule"
 )
@@ -76,6 +77,7 @@ type Telemetry struct {
 	content   bool
 	spans     *otlptrace.Exporter
 	traces    *sdktrace.TracerProvider
+	tracer    trace.Tracer
 	metrics   *sdkmetric.MeterProvider
 }
 
@@ -119,6 +121,7 @@ func Start(ctx context.Context, cfg Config, service string) (*Telemetry, error) 
 			sdkmetric.WithResource(res),
 		),
 	}
+	t.tracer = t.traces.Tracer(Scope)
 	otel.SetTracerProvider(t.traces)
 	otel.SetMeterProvider(t.metrics)
 	return t, nil

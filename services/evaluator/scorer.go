@@ -8,6 +8,9 @@ import (
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
 	"github.com/toolsandbox/toolsandbox/internal/measure"
@@ -16,7 +19,6 @@ import (
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
-	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/assemble"
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/cause"
@@ -36,15 +38,15 @@ var errUnscorable = errors.New("cannot be scored")
 type startingWorld struct {
 	tables translate.Versions
 	world  *cause.World
-	// categories and augmentations are those of the scenario.
-	categories    []string
-	augmentations []setupv1.Augmentation
+	// scenario describes the scenario in traces.
+	scenario []attribute.KeyValue
 }
 
 // scorer scores trajectories. It is safe for concurrent use.
 type scorer struct {
 	bus      bus.Evaluator
 	traces   *telemetry.Telemetry
+	tracer   trace.Tracer
 	logger   *slog.Logger
 	compiled *lru.Cache[string, *translate.Evaluation]
 	// starting are the starts of rollouts, by digest of the setup.
@@ -57,7 +59,7 @@ func newScorer(b bus.Evaluator, traces *telemetry.Telemetry, logger *slog.Logger
 	if err := errors.Join(err, err2); err != nil {
 		panic(err) // the size is positive
 	}
-	return &scorer{bus: b, traces: traces, logger: logger, compiled: compiled, starting: starting}
+	return &scorer{bus: b, traces: traces, tracer: otel.Tracer(telemetry.Scope), logger: logger, compiled: compiled, starting: starting}
 }
 
 // retryUnavailable retries a task while NATS does not answer. Each attempt takes the timeout of the
@@ -242,9 +244,11 @@ func (s *scorer) startingWorld(ctx context.Context, digest string) (*startingWor
 		return nil, err
 	}
 	starting := &startingWorld{
-		tables:     translate.NewVersions(setup.GetTables()),
-		world:      cause.NewWorld(setup.GetClock().GetTimeZone(), setup.GetCategories(), setup.GetTables(), setup.GetSchema()),
-		categories: setup.GetCategories(), augmentations: setup.GetTools().GetAugmentations(),
+		tables: translate.NewVersions(setup.GetTables()),
+		world:  cause.NewWorld(setup.GetClock().GetTimeZone(), setup.GetCategories(), setup.GetTables(), setup.GetSchema()),
+		scenario: []attribute.KeyValue{
+			telemetry.Categories.StringSlice(setup.GetCategories()), telemetry.Variant.String(variant(setup.GetTools().GetAugmentations())),
+		},
 	}
 	s.starting.Add(digest, starting)
 	return starting, nil

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/telemetry"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/assemble"
 )
 
@@ -37,7 +37,7 @@ func (s *scorer) publish(ctx context.Context, played *assemble.Trajectory, resul
 		return nil
 	}
 	ended := time.Now()
-	_, span := otel.Tracer(telemetry.Scope).Start(s.traces.Rollout(ctx, result.GetRollout().GetId(), result.GetRound()), "evaluate", trace.WithTimestamp(began))
+	_, span := s.tracer.Start(s.traces.Rollout(ctx, result.GetRollout().GetId(), result.GetRound()), "evaluate", trace.WithTimestamp(began))
 	span.End(trace.WithTimestamp(ended))
 	s.traces.RecordRoot(ctx, at, s.root(ctx, played, result, began, ended))
 	return nil
@@ -105,7 +105,7 @@ func (s *scorer) describe(ctx context.Context, played *assemble.Trajectory, resu
 		attributes = append(attributes, telemetry.Score.Float64(result.GetSimilarity()))
 	}
 	if starting, err := s.startingWorld(ctx, rollout.GetSetupDigest()); err == nil { // without it, the trace says less
-		attributes = append(attributes, telemetry.Categories.StringSlice(starting.categories), telemetry.Variant.String(starting.variant()))
+		attributes = append(attributes, starting.scenario...)
 	}
 	if len(result.GetCauses()) > 0 {
 		attributes = append(attributes, telemetry.Causes.StringSlice(causeKinds(result)))
@@ -139,13 +139,13 @@ func causeKinds(result *busv1.Result) []string {
 	return kinds
 }
 
-// variant returns the augmentations of the tools in lower case, joined by "+".
-func (w *startingWorld) variant() string {
-	if len(w.augmentations) == 0 {
+// variant returns augmentations of tools in lower case, joined by "+".
+func variant(augmentations []setupv1.Augmentation) string {
+	if len(augmentations) == 0 {
 		return plain
 	}
-	words := make([]string, len(w.augmentations))
-	for i, augmentation := range w.augmentations {
+	words := make([]string, len(augmentations))
+	for i, augmentation := range augmentations {
 		words[i] = word(augmentation.String(), "AUGMENTATION_")
 	}
 	return strings.Join(words, "+")

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"strings"
 
+	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -30,7 +31,8 @@ type server struct {
 	// check returns an error unless this tool host owns a session.
 	check func(sessionID string) error
 	// hosts returns the live tool hosts.
-	hosts func() (epoch int64, addresses []string)
+	hosts  func() (epoch int64, addresses []string)
+	tracer trace.Tracer
 	// content adds arguments and results to spans.
 	content bool
 }
@@ -69,7 +71,7 @@ func (s *server) CreateSession(ctx context.Context, req *toolhostv1.CreateSessio
 	if err != nil {
 		return nil, err
 	}
-	ctx, end := startSpan(ctx, "create_session")
+	ctx, end := s.startSpan(ctx, "create_session")
 	response, err := s.host.Create(ctx, req.GetSessionId(), made)
 	end(err)
 	if err != nil {
@@ -145,7 +147,7 @@ func (s *server) RestoreSession(ctx context.Context, req *toolhostv1.RestoreSess
 			return nil, status.Errorf(codes.InvalidArgument, "executions[%d].%s", i, status.Convert(err).Message())
 		}
 	}
-	ctx, end := startSpan(ctx, "restore_session")
+	ctx, end := s.startSpan(ctx, "restore_session")
 	repeated, dropped, err := s.host.Restore(ctx, create.GetSessionId(), creation, req.GetExecutions())
 	end(err)
 	if err != nil {

@@ -94,7 +94,7 @@ func TestSpans(t *testing.T) {
 			t.Errorf("stop tracing: %v", err)
 		}
 	})
-	recording := &server{}
+	recording := &server{tracer: provider.Tracer("test")}
 	if recording.observer(t.Context()) != nil {
 		t.Error("observer of a context without span: got one, want none")
 	}

@@ -6,7 +6,6 @@ import (
 	"time"
 	"unicode"
 
-	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	otelcodes "go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
@@ -25,11 +24,11 @@ const executeTool = "execute_tool"
 
 // startSpan opens the span of a request about a session. An unknown session or setup and a
 // cancelled request are no errors: the caller restores the one and has given up the other.
-func startSpan(ctx context.Context, name string) (context.Context, func(error)) {
+func (s *server) startSpan(ctx context.Context, name string) (context.Context, func(error)) {
 	if !trace.SpanContextFromContext(ctx).IsSampled() {
 		return ctx, func(error) {}
 	}
-	ctx, span := otel.Tracer(telemetry.Scope).Start(ctx, name)
+	ctx, span := s.tracer.Start(ctx, name)
 	return ctx, func(err error) {
 		switch kind := status.Code(statusOf(err)); kind {
 		case codes.OK, codes.NotFound, codes.Canceled:
@@ -57,7 +56,6 @@ func (s *server) observer(ctx context.Context) host.Observer {
 	if !trace.SpanContextFromContext(ctx).IsSampled() {
 		return nil
 	}
-	tracer := otel.Tracer(telemetry.Scope)
 	return func(start time.Time, calls []*worldv1.Message, answers []executor.Answer) {
 		for _, answer := range answers {
 			name := executeTool
@@ -76,7 +74,7 @@ func (s *server) observer(ctx context.Context) host.Observer {
 			if s.content {
 				attributes = append(attributes, telemetry.ToolArguments.String(messagetext.Content(calls[answer.Call])), telemetry.ToolResult.String(answer.Content))
 			}
-			_, span := tracer.Start(ctx, name, trace.WithTimestamp(start), trace.WithAttributes(attributes...))
+			_, span := s.tracer.Start(ctx, name, trace.WithTimestamp(start), trace.WithAttributes(attributes...))
 			span.End()
 		}
 	}
