@@ -30,13 +30,13 @@ func (h *memoryServer) NewStream(ctx context.Context, desc *grpc.StreamDesc, met
 	h.goroutines.run(func() {
 		defer leave()
 		defer close(p.ended)
-		p.err = h.stream(bounded, method, m, p)
+		p.err = h.stream(bounded, m, p)
 	})
 	return clientStream{side{p, ctx}}, nil
 }
 
 // stream runs a handler with the server's side of a stream.
-func (h *memoryServer) stream(ctx context.Context, method string, m registered, p *pipe) error {
+func (h *memoryServer) stream(ctx context.Context, m registered, p *pipe) error {
 	return h.callError(h.guard.stream(m.service, serverStream{side{p, ctx}}, nil, m.stream))
 }
 

@@ -68,16 +68,8 @@ answers of that time each.`,
 }
 
 func (o *benchOptions) run(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
-	switch {
-	case o.rollouts < 1:
-		return process.UsageErrorf("--rollouts: %d given, expected 1 or more", o.rollouts)
-	case o.parallel < 1 || o.parallel > 100000:
-		return process.UsageErrorf("--parallel: %d given, expected 1 to 100000", o.parallel)
-	case o.delay < 0:
-		return process.UsageErrorf("--model-delay: %s given, expected 0s or more", o.delay)
-	}
-	if err := o.telemetry.Validate(); err != nil {
-		return process.UsageErrorf("%w", err)
+	if err := o.validate(); err != nil {
+		return err
 	}
 	scenarios, err := o.catalogue.Load(ctx, stderr, args)
 	if err == nil {
@@ -134,6 +126,21 @@ func (o *benchOptions) run(ctx context.Context, args []string, stdout, stderr io
 		return report.JSON(stdout, measured)
 	}
 	return writeReport(stdout, measured)
+}
+
+// validate checks the ranges of the flags.
+func (o *benchOptions) validate() error {
+	switch err := o.telemetry.Validate(); {
+	case o.rollouts < 1:
+		return process.UsageErrorf("--rollouts: %d given, expected 1 or more", o.rollouts)
+	case o.parallel < 1 || o.parallel > 100000:
+		return process.UsageErrorf("--parallel: %d given, expected 1 to 100000", o.parallel)
+	case o.delay < 0:
+		return process.UsageErrorf("--model-delay: %s given, expected 0s or more", o.delay)
+	case err != nil:
+		return process.UsageErrorf("%w", err)
+	}
+	return nil
 }
 
 // spec returns the sweep that is measured.

@@ -69,15 +69,7 @@ func record(random *rand.Rand, id string) *recording {
 	seq := random.Uint64N(100) + 1
 	var log []*busv1.LogEntry
 	add := func(entry *busv1.LogEntry) {
-		if claim := entry.GetClaim(); claim != nil {
-			r.want.Claims = append(r.want.Claims, claim)
-		}
-		for _, turn := range entry.GetTurns() { // 3 tokens each, with a price
-			turn.Usage = &agentgwv1.Usage{InputTokens: 2, OutputTokens: 1, CostMicros: proto.Int64(5)}
-			r.want.Usage = &agentgwv1.Usage{
-				InputTokens: r.want.Usage.GetInputTokens() + 2, OutputTokens: r.want.Usage.GetOutputTokens() + 1, CostMicros: proto.Int64(r.want.Usage.GetCostMicros() + 5),
-			}
-		}
+		r.work(entry)
 		log = chain(append(log, entry)...)
 		r.want.Digest = entry.GetDigest()
 		r.log = append(r.log, event{seq: seq, entry: entry})
@@ -130,6 +122,19 @@ func record(random *rand.Rand, id string) *recording {
 	leftover := &busv1.Snapshot{SessionId: id, Tables: []*worldv1.Table{table(world.Contact, int32(len(r.want.Messages)))}}
 	r.snapshots = append(r.snapshots, event{snapshot: leftover})
 	return r
+}
+
+// work expects the claims and the usage of an entry. It gives each turn 3 tokens with a price.
+func (r *recording) work(entry *busv1.LogEntry) {
+	if claim := entry.GetClaim(); claim != nil {
+		r.want.Claims = append(r.want.Claims, claim)
+	}
+	for _, turn := range entry.GetTurns() {
+		turn.Usage = &agentgwv1.Usage{InputTokens: 2, OutputTokens: 1, CostMicros: proto.Int64(5)}
+		r.want.Usage = &agentgwv1.Usage{
+			InputTokens: r.want.Usage.GetInputTokens() + 2, OutputTokens: r.want.Usage.GetOutputTokens() + 1, CostMicros: proto.Int64(r.want.Usage.GetCostMicros() + 5),
+		}
+	}
 }
 
 // deliveries returns the events of a rollout in random order. Entries are in order, sometimes
