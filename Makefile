@@ -18,6 +18,7 @@ TEST_FLAGS := -count=1 -vet=off -timeout $(TEST_TIMEOUT)
 # in neither list: only make jaeger downloads its thousand modules.
 MODULES := $(shell sed -n 's|^[[:space:]]\(\.[^[:space:]]*\)|\1|p' go.work)
 TOOL_MODULES := ./tools/lint ./tools/k8s
+VERSION := $(shell sed -n 's/^const Version = "\(.*\)"/\1/p' internal/version/version.go)
 SERVICES := orchestrator toolhost agentgw evaluator
 packages = $(addsuffix /...,$(1))
 
@@ -71,6 +72,12 @@ TAG ?= dev
 images: ## Build container images for amd64 and arm64 into .bin/images, and push them to REGISTRY if it is given; print digests
 	go run ./tools/cmd/image -out $(BIN)/images -tag $(TAG) -push '$(REGISTRY)' $(IMAGES)
 
+# Wheels are made with the setuptools of the virtual environment.
+.PHONY: release
+release: $(VENV)/ready ## Build archives, wheels, the chart and their digests into .bin/release, and images into .bin/images
+	go run ./tools/cmd/release -out $(BIN)/release -python $(VENV)/bin/python
+	go run ./tools/cmd/image -out $(BIN)/images -tag $(VERSION) -push '$(REGISTRY)' $(IMAGES)
+
 .PHONY: run-distributed
 run-distributed: ## Run a sweep over four service processes and a NATS server on this machine
 	go run ./e2e/cmd/distributed
@@ -103,6 +110,16 @@ test-all: $(VENV)/ready $(EXAMPLES)/ready $(MCP)/ready test-python ## Run all te
 	go test $(TEST_FLAGS) $(AT_ONCE) $(UNRACED) $(filter-out $(RACE),$(TESTED))
 	go test $(TEST_FLAGS) $(AT_ONCE) -race $(filter-out $(UNRACED),$(RACE))
 	go test $(TEST_FLAGS) -race -run '$(PLAYED)' $(CLI)
+
+# Protos and stored forms of a patch version are compatible: run it before each.
+EARLIER ?= $(shell git describe --tags --abbrev=0 2>/dev/null || git rev-parse HEAD~1)
+.PHONY: test-upgrade
+test-upgrade: ## Play a sweep while processes of the commit EARLIER (default the last tag, or the commit before) become this version
+	@dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; \
+	git archive $(EARLIER) | tar --extract --directory "$$dir"; \
+	(cd "$$dir" && go build -trimpath -o "$$dir/earlier/" ./cmd/toolsandbox); \
+	echo "earlier: $(EARLIER)"; \
+	go test $(TEST_FLAGS) -v -run '^TestLongUpgrade$$' ./e2e -earlier "$$dir/earlier"
 
 MODEL_TESTS ?= ^TestLlama
 .PHONY: test-model
@@ -281,8 +298,8 @@ $(PINNED) &: tools/go.sum
 	cd tools && GOWORK=off go build -o $(BIN)/ tool
 	touch $(PINNED)
 
-$(BIN)/protoc-gen-go-rules: proto/protoc-gen-go-rules/main.go proto/go.sum
-	cd proto && GOWORK=off go build -o $(BIN)/ ./protoc-gen-go-rules
+$(BIN)/protoc-gen-go-rules: proto/protoc-gen-go-rules/main.go go.sum
+	GOWORK=off go build -o $(BIN)/ ./proto/protoc-gen-go-rules
 
 $(BIN)/golangci-lint: tools/lint/go.sum
 	cd tools/lint && GOWORK=off go build -o $(BIN)/ tool

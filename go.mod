@@ -3,6 +3,9 @@ module github.com/toolsandbox/toolsandbox
 go 1.26.0
 
 require (
+	// The Go code of the options that protovalidate reads; it must be this one, since two copies of
+	// one proto cannot be registered in a program.
+	buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go v1.36.12-20260825204119-511051f7f437.2
 	// Requests are checked by the rules beside their fields, the same in every language; its
 	// predecessor protoc-gen-validate generates code for each language and is frozen.
 	buf.build/go/protovalidate v1.4.0
@@ -74,9 +77,6 @@ require (
 	// GNU flags in the services' configuration without the commands of cobra, which uses it too;
 	// the standard flag package has no lists and no short forms.
 	github.com/spf13/pflag v1.0.10
-	github.com/toolsandbox/toolsandbox/proto v0.0.0
-	github.com/toolsandbox/toolsandbox/python v0.0.0
-	github.com/toolsandbox/toolsandbox/sdk/go v0.0.0
 	// Transactions that survive a kill, one file, pure Go, readers that do not wait for writers;
 	// Badger and Pebble are built for write loads that a session does not have and need tuning and
 	// compaction, SQLite needs cgo or a port of it.
@@ -139,7 +139,6 @@ require (
 )
 
 require (
-	buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go v1.36.12-20260825204119-511051f7f437.2 // indirect
 	cel.dev/cel-go v0.32.0 // indirect
 	cel.dev/expr v0.25.3 // indirect
 	cloud.google.com/go/compute/metadata v0.9.0 // indirect
@@ -171,10 +170,4 @@ require (
 	golang.org/x/tools v0.51.0 // indirect
 	google.golang.org/genproto/googleapis/api v0.0.0-20260928230214-8a89bd6388cc // indirect
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20260928230214-8a89bd6388cc // indirect
-)
-
-replace (
-	github.com/toolsandbox/toolsandbox/proto => ./proto
-	github.com/toolsandbox/toolsandbox/python => ./python
-	github.com/toolsandbox/toolsandbox/sdk/go => ./sdk/go
 )

@@ -12,8 +12,6 @@ tool (
 	google.golang.org/protobuf/cmd/protoc-gen-go
 )
 
-require golang.org/x/mod v0.42.0 // indirect
-
 require (
 	// Writes images and OCI layouts and pushes them without a daemon, and has a registry for tests; it
 	// is in the build anyway through buf. ko is a program around it that takes its base
@@ -22,6 +20,9 @@ require (
 	// The authorities of TLS that the Go team takes from Mozilla, pinned; with those of the building
 	// machine the digest of an image would depend on it.
 	golang.org/x/crypto/x509roots/fallback v0.0.0-20261030153154-30a33513ff6d
+	// Packs the repository as a proxy of modules does, to test go install; the go command has no
+	// subcommand that does.
+	golang.org/x/mod v0.42.0
 )
 
 require (

@@ -1,3 +1,5 @@
+//go:build !windows
+
 // Command toolsandbox measures how well language-model agents use stateful tools in conversation.
 package main
 

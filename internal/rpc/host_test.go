@@ -158,6 +158,15 @@ func valuesEqual(all map[string]string, want string) func(yield func(string) boo
 	}
 }
 
+// TestToolHostStopsBeforeItJoins stops a tool host that is not yet one of the live ones.
+func TestToolHostStopsBeforeItJoins(t *testing.T) {
+	m, err := rpc.Open(t.Context(), configure(func(cfg *rpc.Config) { cfg.Grace = time.Nanosecond }), t.TempDir(), options())
+	m = closed(t, m, err)
+	for range 5 {
+		serveToolHost(t, m, "a")()
+	}
+}
+
 // TestToolHostInThisProcess calls a tool host of this process before it serves, and after it has
 // served twice.
 func TestToolHostInThisProcess(t *testing.T) {

@@ -55,6 +55,9 @@ func (n *Node) Serve(ctx context.Context, s Service, register func(grpc.ServiceR
 		srv.Stop()
 		srv.GracefulStop()
 		_ = srv.Serve() // closes the listener
+		if ctx.Err() != nil {
+			return nil // stopped before it could join
+		}
 		return err
 	}
 	serveErr := make(chan error, 1)

@@ -53,6 +53,7 @@ type Selection struct {
 	patterns []string
 	// Variants are names of variants.
 	Variants []string
+	narrowing
 	testMode bool
 	// exact is set if patterns match only whole names, and no names of bases.
 	exact bool
@@ -92,6 +93,7 @@ func (c *Selection) RegisterFlags(flags *pflag.FlagSet) {
 	c.RegisterSourceFlags(flags)
 	flags.StringSliceVarP(&c.patterns, "scenarios", "s", nil, "`names` of scenarios, with * and ?; arguments add more (default: all)")
 	flags.StringSliceVar(&c.Variants, "variants", []string{PlainVariant}, "variants of the tools: plain, all, or `suffixes` of names such as 3_distraction_tools")
+	c.narrowing.register(flags)
 	flags.StringVar(&c.split, "split", string(euroeval.SplitAll), "`part` of packs of records to play: all, or EuroEval's train, val or test")
 	flags.StringSliceVar(&c.languages, "language", nil, "`codes` of the languages of records to play, e.g. de,fr (default: all)")
 	flags.StringVar(&c.backend, "preferred-tool-backend", pack.DefaultBackend, "`backend` of tools with several implementations; other tools use their default")
@@ -118,7 +120,11 @@ func (c *Selection) LoadExpanded(ctx context.Context, warnings io.Writer, args [
 	if err != nil {
 		return nil, err
 	}
-	return c.filter(all, slices.Concat(c.patterns, args))
+	selected, err := c.filter(all, slices.Concat(c.patterns, args))
+	if err != nil {
+		return nil, err
+	}
+	return c.narrowing.apply(selected)
 }
 
 // unknownError returns the error for a pattern without a match.

@@ -27,6 +27,17 @@ func NewTable(header table.Row) *Table {
 	return t
 }
 
+// NewNumbers returns a table whose titled columns after the first are on the right.
+func NewNumbers(header table.Row) *Table {
+	t := NewTable(header)
+	for i := 1; i < len(header); i++ {
+		if header[i] != "" {
+			t.columns = append(t.columns, table.ColumnConfig{Number: i + 1, Align: text.AlignRight, AlignHeader: text.AlignRight})
+		}
+	}
+	return t
+}
+
 // NewList returns a table without titles and without space before the first column.
 func NewList() *Table {
 	t := newTable()
@@ -53,7 +64,41 @@ func (t *Table) Append(row table.Row) {
 }
 
 // Markdown renders the table in Markdown.
-func (t *Table) Markdown() string { return t.writer.RenderMarkdown() }
+func (t *Table) Markdown() string {
+	t.writer.SetColumnConfigs(t.columns)
+	return t.writer.RenderMarkdown()
+}
+
+// LaTeX renders the table with the rules of the package booktabs.
+func (t *Table) LaTeX() string {
+	var out strings.Builder
+	columns := []byte(strings.Repeat("l", len(t.rows[0])))
+	for _, column := range t.columns {
+		if column.Align == text.AlignRight {
+			columns[column.Number-1] = 'r'
+		}
+	}
+	fmt.Fprintf(&out, "\\begin{tabular}{%s}\n\\toprule\n", columns)
+	for i, row := range t.rows {
+		for j, cell := range row {
+			if j > 0 {
+				out.WriteString(" & ")
+			}
+			out.WriteString(latexEscapes.Replace(fmt.Sprint(cell)))
+		}
+		out.WriteString(" \\\\\n")
+		if i == 0 {
+			out.WriteString("\\midrule\n")
+		}
+	}
+	out.WriteString("\\bottomrule\n\\end{tabular}")
+	return out.String()
+}
+
+var latexEscapes = strings.NewReplacer(
+	`\`, `\textbackslash{}`, `&`, `\&`, `%`, `\%`, `$`, `\$`, `#`, `\#`, `_`, `\_`, `{`, `\{`, `}`, `\}`,
+	`~`, `\textasciitilde{}`, `^`, `\textasciicircum{}`, "–", "--", "…", `\dots{}`,
+)
 
 // Fit renders the table for a terminal of a width, 0 if unlimited: it wraps the cells of the widest
 // columns. Columns keep a few characters each, so a table of very many columns may be wider.
@@ -120,4 +165,12 @@ func Trimmed(lines string) string {
 		all[i] = strings.TrimRight(all[i], " ")
 	}
 	return strings.Join(all, "\n")
+}
+
+// Signed formats a change. A change that rounds to 0 has no sign.
+func Signed(change float64) string {
+	if text := fmt.Sprintf("%+.3f", change); strings.Trim(text, "+-0.") != "" {
+		return text
+	}
+	return "0.000"
 }

@@ -150,7 +150,7 @@ func (c *collector) write(result *busv1.Result) (results.Rollout, report.Row, er
 		Rollout: resultfile.Rollout{
 			Scenario: scenario, Result: result, Messages: trajectory.GetMessages(), Tables: trajectory.GetTables(), Directory: c.name(result),
 		},
-		Usage: trajectory.GetUsage(), Answered: trajectory.GetAnswered(),
+		Usage: trajectory.GetUsage(), Answered: trajectory.GetAnswered(), Calls: results.CountCalls(trajectory.GetMessages()),
 	}
 	for _, work := range trajectory.GetWork() {
 		rollout.Work = append(rollout.Work, results.Work{Started: work.GetStarted().AsTime(), Ended: work.GetEnded().AsTime()})

@@ -48,7 +48,7 @@ func causeTable(w io.Writer, title string, causes []results.CauseCount) string {
 	if len(causes) == 0 {
 		return ""
 	}
-	list := newTable(table.Row{title, "rollouts", "times", "score with", "without"})
+	list := output.NewNumbers(table.Row{title, "rollouts", "times", "score with", "without"})
 	for _, c := range causes {
 		list.Append(table.Row{causeTitle(c), c.Rollouts, c.Times, orNoScore(c.MeanWith, "%.3f"), orNoScore(c.MeanWithout, "%.3f")})
 	}

@@ -64,11 +64,11 @@ func WriteEuroEval(w io.Writer, content *results.EuroEval) error {
 	if content == nil || len(content.DataSets) == 0 {
 		return nil
 	}
-	categories := newTable(table.Row{"category", "answers", "euroeval", "bfcl-strict", "differ"})
+	categories := output.NewNumbers(table.Row{"category", "answers", "euroeval", "bfcl-strict", "differ"})
 	for _, c := range content.Categories() {
 		categories.Append(table.Row{c.Category, c.Predictions, percent(c.EuroEval), percent(c.Strict), c.Disagreements})
 	}
-	sets := newTable(table.Row{"data set", "split", "answers", "euroeval", "aligned", "bfcl-strict", "differ"})
+	sets := output.NewNumbers(table.Row{"data set", "split", "answers", "euroeval", "aligned", "bfcl-strict", "differ"})
 	for i := range content.DataSets {
 		set := &content.DataSets[i]
 		sets.Append(table.Row{

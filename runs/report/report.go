@@ -88,7 +88,7 @@ func WriteTable(w io.Writer, rows []Row, totals resultfile.Categories) error {
 }
 
 func categoryTable(totals resultfile.Categories, width int) string {
-	categories := newTable(table.Row{"category", "score", "turns", "n"})
+	categories := output.NewNumbers(table.Row{"category", "score", "turns", "n"})
 	totals, incomplete := slices.Clone(totals), false
 	slices.SortStableFunc(totals, func(a, b resultfile.Category) int { return compareCategories(a.Name, b.Name) })
 	for _, total := range totals {
@@ -185,7 +185,7 @@ func rollouts(rows []Row, c columns, width int) string {
 
 // linesOf returns the lines of a table of rollouts under other names, which may have several lines.
 func linesOf(rows []Row, names []string, c columns) []string {
-	t := newTable(c.titles)
+	t := output.NewNumbers(c.titles)
 	for i, row := range rows {
 		cells := c.cells(row)
 		cells[0] = names[i]
@@ -212,19 +212,6 @@ func WriteUserFlags(w io.Writer, counts *results.UserFlagCounts) error {
 		_, err = fmt.Fprintln(w)
 	}
 	return err
-}
-
-// newTable returns a table with titled columns after the first on the right.
-func newTable(header table.Row) *output.Table {
-	t := output.NewTable(header)
-	var right []table.ColumnConfig
-	for i := 1; i < len(header); i++ {
-		if header[i] != "" {
-			right = append(right, table.ColumnConfig{Number: i + 1, Align: text.AlignRight, AlignHeader: text.AlignRight})
-		}
-	}
-	t.SetColumns(right)
-	return t
 }
 
 func scoreText(row Row) string {

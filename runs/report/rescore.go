@@ -123,7 +123,7 @@ func nodes(before, after resultfile.Mapping, graph *evaluationv1.Graph) []NodeCh
 func WriteRescore(w io.Writer, r *Rescore) error {
 	var out strings.Builder
 	if len(r.Moved) > 0 {
-		moved := newTable(table.Row{"scenario", "before", "after", "change", ""})
+		moved := output.NewNumbers(table.Row{"scenario", "before", "after", "change", ""})
 		for _, move := range r.Moved {
 			moved.Append(table.Row{move.Name, orNone(move.Before), orNone(move.After), move.change(), move.text()})
 		}
@@ -155,7 +155,7 @@ func (m ScoreChange) change() string {
 	if m.Before == nil || m.After == nil {
 		return ""
 	}
-	return signed(*m.After - *m.Before)
+	return output.Signed(*m.After - *m.Before)
 }
 
 // text lists the moved nodes.

@@ -55,7 +55,7 @@ func NewSweep(info *orchestratorv1.SweepInfo) Sweep {
 
 // Sweeps prints sweeps, one per line.
 func Sweeps(w io.Writer, sweeps []Sweep) error {
-	t := newTable(table.Row{"sweep", "state", "done", "agent", "user", "created"})
+	t := output.NewNumbers(table.Row{"sweep", "state", "done", "agent", "user", "created"})
 	for _, s := range sweeps {
 		t.Append(table.Row{
 			s.ID, s.State, fmt.Sprintf("%d/%d", s.Done, s.Total), strings.Join(s.Agents, ", "), strings.Join(s.Users, ", "),

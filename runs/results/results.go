@@ -21,6 +21,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/original/resultfile"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
 // ErrName means that a name is not valid for a directory.
@@ -40,6 +41,8 @@ type Rollout struct {
 	Usage []*busv1.TurnUsage
 	// Answered is which process answered which turn of an attached agent.
 	Answered []*busv1.AnsweredTurn
+	// Calls is the number of the agent's calls of tools.
+	Calls int
 	// Work is when workers played the rollout.
 	Work []Work
 	// Damage is the reason why the trajectory cannot be read, empty if it can.
@@ -48,6 +51,18 @@ type Rollout struct {
 	Digest string
 	// RecordingDigest is the hex digest of its recorded external input, empty without any.
 	RecordingDigest string
+}
+
+// CountCalls returns the number of the agent's calls of tools: of its messages to the execution
+// environment.
+func CountCalls(messages []*worldv1.Message) int {
+	count := 0
+	for _, m := range messages {
+		if m.GetSender() == worldv1.Role_ROLE_AGENT && m.GetRecipient() == worldv1.Role_ROLE_EXECUTION_ENVIRONMENT {
+			count++
+		}
+	}
+	return count
 }
 
 // Summarize returns the summary of a run's rollouts in their order.

@@ -175,6 +175,10 @@ type Outcome struct {
 	// End is finished, message_limit, repeated_turn, model_failure, infrastructure or cancelled.
 	End    string `json:"end"`
 	Scored bool   `json:"scored"`
+	// Calls is the number of the agent's calls of tools. Seconds is the time in which workers played
+	// it, without pauses.
+	Calls   int     `json:"calls"`
+	Seconds float64 `json:"seconds"`
 	// FailureClass is the reason why the rollout has no score: provider, network, user (the simulated
 	// one), context or internal. A scored failure is the agent's own; of these, only context is named.
 	FailureClass string `json:"failure_class,omitempty"`
@@ -280,7 +284,8 @@ func outcome(r Rollout) Outcome {
 	end := r.Result.GetEnd()
 	o := Outcome{
 		Name: r.Name(), ID: r.Result.GetRollout().GetId(), Seed: r.Result.GetRollout().GetSeed(),
-		End:    strings.ToLower(strings.TrimPrefix(end.GetReason().String(), "END_REASON_")),
+		End:   strings.ToLower(strings.TrimPrefix(end.GetReason().String(), "END_REASON_")),
+		Calls: r.Calls, Seconds: Worked(r.Work).Seconds(),
 		Damage: r.Damage, ContextSHA256: r.Digest, RecordingSHA256: r.RecordingDigest,
 		Scored: resultfile.Scored(r.Result), UserFlags: userFlags(r.Result.GetUserFlags()), Causes: Causes(r.Result.GetCauses()), Usage: usage(r.Usage),
 	}

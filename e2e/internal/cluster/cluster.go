@@ -59,6 +59,9 @@ func Services() []string { return []string{ToolHost, AgentGateway, Evaluator, Or
 type Config struct {
 	// Bin is the directory of the program that Build compiles.
 	Bin string
+	// Earlier, if not empty, is a directory with the program of an earlier version. NATS and the first
+	// of each service are of that version until Upgrade.
+	Earlier string
 	// Dir is the directory of data and logs.
 	Dir string
 	// MoreToolHosts are tool hosts beside the first, each with its share of the sessions. Start does
@@ -89,6 +92,8 @@ type Cluster struct {
 	// routes holds the address at which the first process reaches the second.
 	routes  map[[2]string]string
 	running map[string]*process
+	// upgraded has the processes that Upgrade has replaced.
+	upgraded map[string]bool
 }
 
 type process struct {
@@ -109,7 +114,7 @@ func Build(ctx context.Context, root, bin string) error {
 
 // Start starts all processes and waits until each is ready.
 func Start(ctx context.Context, cfg Config) (*Cluster, error) {
-	c := &Cluster{cfg: cfg, addresses: make(map[string]string), running: make(map[string]*process)}
+	c := &Cluster{cfg: cfg, addresses: make(map[string]string), running: make(map[string]*process), upgraded: make(map[string]bool)}
 	for _, name := range c.names() {
 		address, release, err := porttest.Reserve()
 		if err != nil {
@@ -158,12 +163,12 @@ func (c *Cluster) ClientArgs() []string {
 
 // Start starts a stopped process and waits until it is ready. It makes the streams that NATS lacks.
 func (c *Cluster) Start(ctx context.Context, name string) error {
-	err := c.start(ctx, name, exec.Command(c.program(), c.args(name)...)) //nolint:noctx // it outlives the caller's context and is stopped by Stop
+	err := c.start(ctx, name, exec.Command(c.program(name), c.args(name)...)) //nolint:noctx // it outlives the caller's context and is stopped by Stop
 	if err != nil || name != NATS {
 		return err
 	}
 	args := append([]string{"bus", "init", "--nats-url", "nats://" + c.addresses[NATS]}, c.user("operator")...)
-	init := exec.CommandContext(ctx, c.program(), args...) //nolint:gosec // the program of this repository
+	init := exec.CommandContext(ctx, c.program(name), args...) //nolint:gosec // the program of this repository
 	if out, err := init.CombinedOutput(); err != nil {
 		return fmt.Errorf("make streams: %w: %s", err, out)
 	}
@@ -173,7 +178,7 @@ func (c *Cluster) Start(ctx context.Context, name string) error {
 // StartOnFullDisk is Start for a process whose files cannot exceed size bytes, as on a full disk.
 // It may end by itself.
 func (c *Cluster) StartOnFullDisk(ctx context.Context, name string, size int64) error {
-	limited := append([]string{"-c", fmt.Sprintf(`ulimit -f %d && exec "$0" "$@"`, size/limitUnit), c.program()}, c.args(name)...)
+	limited := append([]string{"-c", fmt.Sprintf(`ulimit -f %d && exec "$0" "$@"`, size/limitUnit), c.program(name)}, c.args(name)...)
 	return c.start(ctx, name, exec.Command("sh", limited...)) //nolint:noctx // see Start
 }
 
@@ -192,7 +197,23 @@ func (c *Cluster) start(ctx context.Context, name string, cmd *exec.Cmd) error {
 	return c.ready(ctx, name)
 }
 
-func (c *Cluster) program() string { return filepath.Join(c.cfg.Bin, "toolsandbox") }
+// Upgrade drains a process and starts it as the version under test.
+func (c *Cluster) Upgrade(ctx context.Context, name string) error {
+	if err := errors.Join(c.Signal(name, syscall.SIGTERM), c.Wait(name)); err != nil {
+		return err
+	}
+	c.upgraded[name] = true
+	return c.Start(ctx, name)
+}
+
+// program returns the program of a process.
+func (c *Cluster) program(name string) string {
+	dir := c.cfg.Bin
+	if c.cfg.Earlier != "" && !c.upgraded[name] && slices.Contains(append([]string{NATS}, Services()...), name) {
+		dir = c.cfg.Earlier
+	}
+	return filepath.Join(dir, "toolsandbox")
+}
 
 // names lists all processes, in the order in which they start.
 func (c *Cluster) names() []string {

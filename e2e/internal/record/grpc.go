@@ -96,6 +96,7 @@ func (p *grpcProxy) copy(send, receive func(any) error) error {
 			return err
 		}
 		p.recorder.Add(p.wire, message)
+		message = append(message, p.recorder.appended...)
 		if err := send(&message); err != nil {
 			return err
 		}

@@ -15,6 +15,8 @@ import (
 type Recorder struct {
 	patterns map[string][][]byte
 	longest  int
+	// appended is added to each message of gRPC.
+	appended []byte
 
 	mu     sync.Mutex
 	hits   map[string]map[string]int // text → wire → number
@@ -34,6 +36,10 @@ func New(texts ...string) *Recorder {
 	}
 	return r
 }
+
+// Append makes later proxies of gRPC append data to each message, such as a field that its receiver
+// does not know.
+func (r *Recorder) Append(data []byte) { r.appended = data }
 
 // patterns returns the encodings of a text.
 func patterns(text string) [][]byte {

@@ -18,13 +18,19 @@ type Tokens []string
 // stems tokens of more than three characters.
 func Tokenize(text string) Tokens {
 	var tokens Tokens
+	tokenize(text, func(token []byte) { tokens = append(tokens, string(token)) })
+	return tokens
+}
+
+// tokenize calls yield with each token of a text, which is valid until the next one.
+func tokenize(text string, yield func(token []byte)) {
 	word := make([]byte, 0, 32)
 	flush := func() {
 		if len(word) > 3 {
 			word = stem(word)
 		}
 		if len(word) > 0 {
-			tokens = append(tokens, string(word))
+			yield(word)
 		}
 		word = word[:0]
 	}
@@ -48,7 +54,6 @@ func Tokenize(text string) Tokens {
 		}
 	}
 	flush()
-	return tokens
 }
 
 // foldNonASCII returns the contribution of the first character of text, which is not ASCII, to a

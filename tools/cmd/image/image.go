@@ -4,15 +4,13 @@ import (
 	"archive/tar"
 	"bytes"
 	"context"
-	"debug/buildinfo"
 	"encoding/pem"
 	"errors"
-	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path"
 	"path/filepath"
+	"strings"
 	"time"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
@@ -22,6 +20,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 	"github.com/google/go-containerregistry/pkg/v1/types"
 	"golang.org/x/crypto/x509roots/fallback/bundle"
+
+	"github.com/toolsandbox/toolsandbox/tools/internal/program"
 )
 
 const (
@@ -39,14 +39,14 @@ func architectures() []string { return []string{"amd64", "arm64"} }
 
 // builder builds images.
 type builder struct {
-	out string // directory of the layouts
-	tag string
-	dir string // working directory of the go command
+	out    string // directory of the layouts
+	tag    string
+	source program.Source
 }
 
 // build builds a program for all architectures. It replaces the layout of the program's name below
 // the directory out.
-func (b *builder) build(ctx context.Context, pkg string) (index v1.ImageIndex, program string, err error) {
+func (b *builder) build(ctx context.Context, pkg string) (index v1.ImageIndex, name string, err error) {
 	work, err := os.MkdirTemp("", "image-")
 	if err != nil {
 		return nil, "", err
@@ -54,47 +54,30 @@ func (b *builder) build(ctx context.Context, pkg string) (index v1.ImageIndex, p
 	defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
 	index = mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
 	for _, architecture := range architectures() {
-		binary, err := b.compile(ctx, pkg, architecture, filepath.Join(work, architecture))
+		binary, err := b.source.Compile(ctx, pkg, program.Platform{OS: "linux", Architecture: architecture}, filepath.Join(work, architecture))
 		if err != nil {
 			return nil, "", err
 		}
-		program = filepath.Base(binary)
-		image, err := imageOf(binary, architecture)
+		name = filepath.Base(binary)
+		build, err := b.source.Build(binary, pkg)
+		if err != nil {
+			return nil, "", err
+		}
+		image, err := imageOf(binary, architecture, build)
 		if err != nil {
 			return nil, "", err
 		}
 		platform := &v1.Platform{OS: "linux", Architecture: architecture}
 		index = mutate.AppendManifests(index, mutate.IndexAddendum{Add: image, Descriptor: v1.Descriptor{Platform: platform}})
-		if err := b.writeModules(binary, program, architecture); err != nil {
+		if err := b.writeModules(binary, name, architecture, build.Version); err != nil {
 			return nil, "", err
 		}
 	}
-	return index, program, b.writeLayout(index, program)
-}
-
-// compile compiles a static program into a directory and returns its path.
-func (b *builder) compile(ctx context.Context, pkg, architecture, dir string) (string, error) {
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		return "", err
-	}
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags=-s -w -buildid=", "-o", dir+string(filepath.Separator), pkg)
-	cmd.Dir = b.dir
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+architecture)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("compile for %s: %w: %s", architecture, err, out)
-	}
-	programs, err := os.ReadDir(dir)
-	if err != nil {
-		return "", err
-	}
-	if len(programs) != 1 {
-		return "", fmt.Errorf("%d programs built, expected one main package", len(programs))
-	}
-	return filepath.Join(dir, programs[0].Name()), nil
+	return index, name, b.writeLayout(index, name)
 }
 
 // imageOf returns the image of a program.
-func imageOf(binary, architecture string) (v1.Image, error) {
+func imageOf(binary, architecture string, build program.Build) (v1.Image, error) {
 	raw, err := os.ReadFile(binary)
 	if err != nil {
 		return nil, err
@@ -107,7 +90,7 @@ func imageOf(binary, architecture string) (v1.Image, error) {
 	image := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
 	image, err = mutate.ConfigFile(image, &v1.ConfigFile{
 		Architecture: architecture, OS: "linux", Created: v1.Time{Time: epoch}, RootFS: v1.RootFS{Type: "layers"},
-		Config: v1.Config{User: nobody, Entrypoint: []string{"/" + entry}},
+		Config: v1.Config{User: nobody, Entrypoint: []string{"/" + entry}, Labels: labels(build)},
 	})
 	if err != nil {
 		return nil, err
@@ -126,6 +109,15 @@ func imageOf(binary, architecture string) (v1.Image, error) {
 		}
 	}
 	return image, nil
+}
+
+// labels returns the annotations of OCI that name a build.
+func labels(build program.Build) map[string]string {
+	labels := map[string]string{"org.opencontainers.image.version": strings.TrimPrefix(build.Version, "v")}
+	if build.Commit != "" {
+		labels["org.opencontainers.image.revision"] = build.Commit
+	}
+	return labels
 }
 
 // trusted returns the authorities of TLS that the Go team bundles, in PEM. It leaves out those
@@ -162,8 +154,8 @@ func layerOf(name string, mode int64, raw []byte) (v1.Layer, error) {
 }
 
 // writeLayout writes an index as an OCI layout that containerd imports under the program's name.
-func (b *builder) writeLayout(index v1.ImageIndex, program string) error {
-	dir := filepath.Join(b.out, program)
+func (b *builder) writeLayout(index v1.ImageIndex, name string) error {
+	dir := filepath.Join(b.out, name)
 	if err := os.RemoveAll(dir); err != nil {
 		return err
 	}
@@ -173,22 +165,18 @@ func (b *builder) writeLayout(index v1.ImageIndex, program string) error {
 	}
 	return path.AppendIndex(index, layout.WithAnnotations(map[string]string{
 		"org.opencontainers.image.ref.name": b.tag,
-		"io.containerd.image.name":          "docker.io/library/" + program + ":" + b.tag,
+		"io.containerd.image.name":          "docker.io/library/" + name + ":" + b.tag,
 	}))
 }
 
 // writeModules writes the list of a program's modules.
-func (b *builder) writeModules(binary, program, architecture string) error {
-	info, err := buildinfo.ReadFile(binary)
-	if err != nil {
-		return err
-	}
-	text, err := billOfMaterials(info, program)
+func (b *builder) writeModules(binary, name, architecture, version string) error {
+	text, err := program.BillOfMaterials(binary, name, version)
 	if err != nil {
 		return err
 	}
 	if err := os.MkdirAll(b.out, 0o755); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(b.out, program+"-linux-"+architecture+".cdx.json"), text, 0o644)
+	return os.WriteFile(filepath.Join(b.out, name+"-linux-"+architecture+".cdx.json"), text, 0o644)
 }

@@ -2,13 +2,11 @@ package main
 
 import (
 	"archive/tar"
-	"encoding/json"
 	"errors"
 	"io"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -20,10 +18,12 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 	"github.com/google/go-containerregistry/pkg/v1/validate"
+
+	"github.com/toolsandbox/toolsandbox/tools/internal/program"
 )
 
-// program writes a module with a program into a new directory.
-func program(t *testing.T) string {
+// source writes a module with a program into a new directory.
+func source(t *testing.T) program.Source {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range map[string]string{"go.mod": "module example.com/hello\n\ngo 1.26\n", "main.go": "package main\n\nfunc main() { println(\"hello\") }\n"} {
@@ -31,7 +31,7 @@ func program(t *testing.T) string {
 			t.Fatal(err)
 		}
 	}
-	return dir
+	return program.Source{Dir: dir, Version: "v1.2.3"}
 }
 
 // TestImage builds a program in two directories. The images are equal and hold what they should.
@@ -41,14 +41,14 @@ func TestImage(t *testing.T) {
 	var out string
 	for range 2 {
 		out = t.TempDir()
-		b := builder{out: out, tag: "dev", dir: program(t)}
-		index, program, err := b.build(t.Context(), ".")
+		b := builder{out: out, tag: "dev", source: source(t)}
+		index, name, err := b.build(t.Context(), ".")
 		if err != nil {
 			t.Fatal(err)
 		}
 		digest, err := index.Digest()
-		if err != nil || program != "hello" {
-			t.Fatalf("program %q, %v", program, err)
+		if err != nil || name != "hello" {
+			t.Fatalf("program %q, %v", name, err)
 		}
 		if first != (v1.Hash{}) && digest != first {
 			t.Errorf("second build: got digest %s, want %s of the first", digest, first)
@@ -101,6 +101,9 @@ func checkImage(t *testing.T, image v1.Image, architecture string) {
 	if config.Architecture != architecture || config.Config.User != nobody || !slices.Equal(config.Config.Entrypoint, []string{"/usr/local/bin/hello"}) {
 		t.Errorf("%s: got configuration %+v", architecture, config)
 	}
+	if got := config.Config.Labels["org.opencontainers.image.version"]; got != "1.2.3" {
+		t.Errorf("%s: got version %q as label, want 1.2.3", architecture, got)
+	}
 	files := mutate.Extract(image)
 	defer func() { _ = files.Close() }()
 	sizes := map[string]int64{}
@@ -125,7 +128,7 @@ func TestPush(t *testing.T) {
 	server := httptest.NewServer(registry.New())
 	defer server.Close()
 	host := strings.TrimPrefix(server.URL, "http://")
-	b := builder{out: t.TempDir(), tag: "dev", dir: program(t)}
+	b := builder{out: t.TempDir(), tag: "dev", source: source(t)}
 	if err := b.run(t.Context(), ".", host+"/team"); err != nil {
 		t.Fatal(err)
 	}
@@ -139,36 +142,5 @@ func TestPush(t *testing.T) {
 	}
 	if err := validate.Index(index); err != nil {
 		t.Error(err)
-	}
-}
-
-// TestBillOfMaterials lists the modules of this test.
-func TestBillOfMaterials(t *testing.T) {
-	info := &debug.BuildInfo{GoVersion: "go1.26.8", Path: "example.com/house/cmd/hello", Main: debug.Module{Path: "example.com/house", Version: "v1.2.3"}, Deps: []*debug.Module{
-		{Path: "example.com/a", Version: "v0.1.0+incompatible"},
-		{Path: "example.com/b", Version: "v1.0.0", Replace: &debug.Module{Path: "example.com/c", Version: "v2.0.0"}},
-	}}
-	text, err := billOfMaterials(info, "hello")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var document struct {
-		BOMFormat  string
-		Metadata   struct{ Component component }
-		Components []component
-	}
-	if err := json.Unmarshal(text, &document); err != nil {
-		t.Fatal(err)
-	}
-	var got []string
-	for _, c := range append([]component{document.Metadata.Component}, document.Components...) {
-		got = append(got, c.PURL)
-	}
-	want := []string{
-		"pkg:golang/example.com/house/cmd/hello@v1.2.3", "pkg:golang/std@1.26.8",
-		"pkg:golang/example.com/a@v0.1.0%2Bincompatible", "pkg:golang/example.com/c@v2.0.0",
-	}
-	if !slices.Equal(got, want) || document.BOMFormat != "CycloneDX" {
-		t.Errorf("got %s %q, want %q", document.BOMFormat, got, want)
 	}
 }

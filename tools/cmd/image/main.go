@@ -18,6 +18,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/authn"
 	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
+
+	"github.com/toolsandbox/toolsandbox/tools/internal/program"
 )
 
 func main() {
@@ -27,6 +29,12 @@ func main() {
 	flag.StringVar(&b.tag, "tag", "dev", "tag of the images")
 	flag.StringVar(&registry, "push", "", "also push to this registry, as registry.example.com/team")
 	flag.Parse()
+	source, err := program.Open(".")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "image:", err)
+		os.Exit(1)
+	}
+	b.source = source
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	for _, pkg := range flag.Args() {

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/runs/analysis"
 	"github.com/toolsandbox/toolsandbox/runs/catalogue"
 	"github.com/toolsandbox/toolsandbox/runs/results"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/player"
@@ -24,7 +25,7 @@ func complete(root *cobra.Command) {
 	flags := map[string]completer{
 		"agent": players(worldv1.Role_ROLE_AGENT), "user": players(worldv1.Role_ROLE_USER),
 		"scenarios": listed(scenarioNames), "variants": listed(fixed(catalogue.VariantNames()...)), "pack": packNames,
-		"out": runDirectories, "replay": runDirectories, "split": fixed("all", "train", "val", "test"),
+		"out": runDirectories, "replay": runDirectories, "format": fixed(analysis.Formats...), "split": fixed("all", "train", "val", "test"),
 		"services": fixed("recorded", "offline", "live", "record"), "log-level": fixed("debug", "info", "warn", "error"), "log-format": fixed("text", "json"),
 	}
 	arguments := map[string]completer{"RUN": runDirectories, "SCENARIO": rolloutNames, "NAME": scenarioNames, "PACK": packNames, "ID": sessionNames}

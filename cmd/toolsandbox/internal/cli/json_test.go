@@ -82,7 +82,9 @@ func jsonShapes() []jsonShape {
 		{"pack validate --json pack", "from problems scenarios"},
 		{"pack prove --json pack", "failed proven rollouts scenarios seconds"},
 		{"score out --json", "failed mean_after mean_before moved no_scenario no_trajectory not_played unmoved user_flags_changed written"},
-		{"compare out other --json", "better categories change_high change_low changed equal first only_first only_second second worse"},
+		{"report out --json", "groups pass_at runs"},
+		{"compare out other --json", "first others"},
+		{"plan --json", "between designs detect from power within"},
 		{"explain out turn_off_wifi --json", "explanation name recorded_similarity"},
 		{"bench --rollouts 10 --json turn_off_wifi", "alone_p50_ms alone_p99_ms busy_p50_ms busy_p99_ms cpu_ms_per_rollout cpu_seconds idle_session_bytes messages_per_rollout parallel " +
 			"rollouts rollouts_per_core_second rollouts_per_second shares wall_seconds"},

@@ -2,21 +2,33 @@ package cli
 
 import (
 	"fmt"
+	"regexp"
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
 
+	"github.com/toolsandbox/toolsandbox/internal/version"
 	"github.com/toolsandbox/toolsandbox/runs/report"
 	"github.com/toolsandbox/toolsandbox/runs/results"
 )
 
-// program returns the build information. A build outside a repository, or by go run, has no commit.
+// program returns this build. Its commit is empty in a build outside a repository or by go run.
 func program() results.Program {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
-		return results.Program{}
+		return results.Program{Version: version.Version}
 	}
-	p := results.Program{Version: info.Main.Version, Go: info.GoVersion}
+	return programOf(info)
+}
+
+// programOf returns the build that has information. The version of the source names it, however it
+// was built: Go's own version of a main module depends on tags that not every copy has.
+func programOf(info *debug.BuildInfo) results.Program {
+	p := results.Program{Version: version.Version, Go: info.GoVersion}
+	// go install PACKAGE@COMMIT knows no repository. It names the commit in a pseudo-version.
+	if found := regexp.MustCompile(`[-.]\d{14}-([0-9a-f]{12})$`).FindStringSubmatch(info.Main.Version); found != nil {
+		p.Commit = found[1]
+	}
 	for _, setting := range info.Settings {
 		switch setting.Key {
 		case "vcs.revision":

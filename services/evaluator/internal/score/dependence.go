@@ -58,20 +58,23 @@ func (m *matcher) classesOf(i, dependence int) *classes {
 		return k
 	}
 	dep := n.dependences[dependence]
-	m.work += 4 * m.candidateCount
+	m.work += m.candidateCount
 	guards := m.guardClassesOf(dep.guarded)
 	compared := partition{class: make([]int32, m.candidateCount), count: 1}
 	for j := range n.constraints {
 		if c := &n.constraints[j]; c.measure != Snapshot && c.reference == dep.node {
-			compared.refine(func(offset int) int { return m.referenceClass(c, m.first+offset) })
+			m.refine(&compared, func(offset int) int { return m.referenceClass(c, m.first+offset) })
 		}
 	}
 	full := partition{class: guards.class, count: len(guards.last)}
 	if dep.compared {
 		full = partition{class: slices.Clone(compared.class), count: compared.count}
-		full.refine(func(offset int) int { return int(guards.class[offset]) })
+		m.refine(&full, func(offset int) int { return int(guards.class[offset]) })
 	}
-	k := &classes{full: full.class, compared: compared.class, previous: guards.previous}
+	k := &classes{
+		full: full.class, first: make([]int32, 0, full.count),
+		last: make([]int32, 0, full.count), previous: guards.previous, compared: compared.class,
+	}
 	for offset, class := range k.full {
 		if int(class) == len(k.first) {
 			k.first, k.last = append(k.first, int32(offset)), append(k.last, guards.last[guards.class[offset]])
@@ -86,10 +89,10 @@ func (m *matcher) guardClassesOf(tables uint64) *guardClasses {
 	if g := m.guardClasses[tables]; g != nil {
 		return g
 	}
-	m.work += 4 * m.candidateCount
+	m.work += m.candidateCount
 	p := partition{class: make([]int32, m.candidateCount), count: 1}
 	for set := tables; set != 0; set &= set - 1 {
-		p.refine(func(offset int) int { return int(m.classOf(bits.TrailingZeros64(set), m.first+offset)) })
+		m.refine(&p, func(offset int) int { return int(m.classOf(bits.TrailingZeros64(set), m.first+offset)) })
 	}
 	g := &guardClasses{class: p.class, previous: make([]int32, m.candidateCount)}
 	for offset, class := range g.class {
@@ -108,11 +111,15 @@ type partition struct {
 	count int
 }
 
-// refine divides each class by a value of its offsets, at least 0.
-func (p *partition) refine(value func(offset int) int) {
-	if p.count == len(p.class) {
+// refine divides each class by a value of its offsets, at least 0. Once matching stops it does
+// nothing.
+func (m *matcher) refine(p *partition, value func(offset int) int) {
+	if p.count == len(p.class) || m.work > maxWork {
 		return
 	}
+	m.work += len(p.class)
+	effort := m.effort
+	defer func() { m.chargeEffort(effort) }()
 	numbers := make(map[uint64]int32, p.count)
 	for offset, class := range p.class {
 		key := uint64(class)<<32 | uint64(value(offset))
@@ -132,8 +139,13 @@ func (m *matcher) referenceClass(c *constraint, reference int) int {
 	switch {
 	case c.table != sandbox:
 		return int(m.tables[c.table].versionAt[reference])
-	case c.measure == ToolTraceDependant:
-		return m.completionClass(c, reference)
+	case c.measure != ToolTraceDependant:
+		return reference - m.first
+	case m.completions[c.number] == nil:
+		m.completions[c.number] = m.completionClasses(c).at
 	}
-	return reference - m.first
+	if class := m.completions[c.number][reference]; class >= 0 {
+		return int(class)
+	}
+	return m.completionClass(c, reference)
 }

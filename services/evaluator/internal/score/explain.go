@@ -40,7 +40,8 @@ func (p *preparedTrajectory) explain(g *Graph, result GraphResult) []*evaluatorv
 		return nodes
 	}
 	x := &explainer{matcher: &matcher{
-		preparedTrajectory: p, graph: g, candidateCount: len(p.trajectory.Messages) - p.first, cache: make([][][]float64, g.constraintCount),
+		preparedTrajectory: p, graph: g, candidateCount: len(p.trajectory.Messages) - p.first,
+		cache: make([][][]float64, g.constraintCount), completions: make([][]int32, g.constraintCount),
 	}}
 	for i, match := range result.Matches {
 		if match.Matched {

@@ -326,12 +326,13 @@ var worstCases = []struct {
 
 	limited bool
 }{
-	{heavy{edges: "chains", references: "start", weights: "near", tables: "wide"}, false},
+	{heavy{edges: "chains", references: "start", weights: "near", tables: "wide"}, true},
 	{heavy{edges: "chains", references: "start", weights: "ties", tables: "both"}, false},
 	{heavy{edges: "diamonds", references: "start", weights: "random", tables: "contacts"}, true},
 	{heavy{edges: "crossed", references: "start", weights: "sparse", tables: "traces", guarded: true}, true},
 	{heavy{edges: "fan", references: "none", weights: "random", tables: "contacts"}, true},
 	{heavy{edges: "layers", references: "root", weights: "ascending", tables: "wide", guarded: true}, true},
+	{heavy{edges: "layers", references: "root", weights: "sparse", tables: "both", guarded: true}, true},
 	{heavy{edges: "layers", references: "none", weights: "ties", tables: "contacts", guarded: true}, true},
 	{heavy{edges: "fan", references: "previous", weights: "peaks", tables: "wide", guarded: true}, true},
 	{heavy{edges: "tree", references: "two", weights: "random", tables: "traces", guarded: true}, true},

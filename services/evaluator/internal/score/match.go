@@ -13,12 +13,12 @@ const sumTolerance = 1e-11
 
 const (
 	// maxWork is the maximum work of one matching. BenchmarkHeavy measures what that takes.
-	maxWork = 2 << 20
+	maxWork = 1 << 20
 	// cheap is the number of additions or multiplications that take as long as a considered candidate.
 	cheap = 8
 	// pairWork is the work of a comparison with a reference, besides that of its words and rows.
 	pairWork = 4
-	// effortPerWork is the number of compared words or rows that take as long.
+	// effortPerWork is the number of compared words, rows or bytes that take as long.
 	effortPerWork = 16
 	// maxCached is the maximum number of cached similarities of one matching, 8 bytes each.
 	maxCached = 1 << 23
@@ -50,6 +50,8 @@ type matcher struct {
 	// cache holds constraint similarities by constraint number, referenceClass (0 without a reference)
 	// and cacheColumn.
 	cache [][][]float64
+	// completions[constraint number] are the known completion classes of references.
+	completions [][]int32
 	// classes are those of nodes' dependences.
 	classes [][]*classes
 	// guardClasses are those of automatic guardrails, by the set of their tables.
@@ -82,7 +84,8 @@ func better(a, b candidate) int {
 func newMatcher(w *preparedTrajectory, g *Graph) *matcher {
 	m := &matcher{
 		preparedTrajectory: w, graph: g, candidateCount: len(w.trajectory.Messages) - w.first,
-		cache: make([][][]float64, g.constraintCount), classes: make([][]*classes, len(g.nodes)),
+		cache: make([][][]float64, g.constraintCount), completions: make([][]int32, g.constraintCount),
+		classes:      make([][]*classes, len(g.nodes)),
 		guardClasses: make(map[uint64]*guardClasses), sums: make(map[string]outcome),
 	}
 	m.prepareBounds()
@@ -236,7 +239,8 @@ func (m *matcher) cachedSimilarity(c *constraint, index, reference int) float64 
 		effort := m.effort
 		cache[column] = m.evaluate(c, index, reference)
 		if c.measure != Snapshot && c.reference >= 0 {
-			m.work += pairWork + (m.effort-effort)/effortPerWork
+			m.work += pairWork
+			m.chargeEffort(effort)
 		}
 		if m.packMeasures.failure != nil { // stop matching
 			m.work = maxWork + 1
@@ -244,6 +248,9 @@ func (m *matcher) cachedSimilarity(c *constraint, index, reference int) float64 
 	}
 	return cache[column]
 }
+
+// chargeEffort adds the work of what was compared or made since effort.
+func (m *matcher) chargeEffort(effort int) { m.work += (m.effort - effort) / effortPerWork }
 
 // reserve reports whether count more similarities may be cached. Otherwise matching stops.
 func (m *matcher) reserve(count int) bool {

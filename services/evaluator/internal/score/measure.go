@@ -227,19 +227,27 @@ func (p *preparedTrajectory) completionClass(c *constraint, reference int) int {
 	return int(all.at[reference])
 }
 
+// completionEffort is the number of compared words that take as long as making a completion.
+const completionEffort = 1000
+
 // complete returns the completions of a constraint's target from the traces of a reference message.
 func (p *preparedTrajectory) complete(c *constraint, reference int) []completion {
 	var list []completion
 	calls := p.calls(reference)
 	for i := range calls {
 		for _, values := range p.extract(&calls[i], c.extractor).alternatives {
+			made := completion{fillColumn: c.fillColumn, values: values}
+			p.effort += completionEffort
 			switch {
 			case c.fillColumn != columnContent:
 				for _, replace := range []bool{true, false} {
-					list = append(list, completion{fillColumn: c.fillColumn, accepted: c.completedTraces(values, replace), values: values})
+					made.accepted = c.completedTraces(values, replace)
+					list = append(list, made)
 				}
 			case c.template.canFill(values):
-				list = append(list, completion{fillColumn: c.fillColumn, content: c.template.fill(values), values: values})
+				made.content = c.template.fill(values)
+				p.effort += len(made.content)
+				list = append(list, made)
 			}
 		}
 	}

@@ -31,7 +31,7 @@ type preparedTrajectory struct {
 	selected     [][]Value
 	packMeasures packMeasures
 	scratch      *scratch // nil: zeros allocates
-	// effort counts the compared words and rows.
+	// effort counts the compared words and rows, and the bytes of completed texts.
 	effort int
 }
 
@@ -113,6 +113,7 @@ func (p *preparedTrajectory) classOf(t int, index int) int32 {
 		h.classes = make([]int32, len(h.versions))
 		for i := range h.versions {
 			h.classes[i] = int32(i)
+			p.effort += i
 			for j := range i {
 				if h.classes[j] == int32(j) && equalRows(h.versions[i].Rows, h.versions[j].Rows) {
 					h.classes[i] = int32(j)

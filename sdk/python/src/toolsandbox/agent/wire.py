@@ -56,7 +56,7 @@ def conversation(request: agent_pb2.ActRequest) -> Conversation:
 
 def _message(m: agent_pb2.Message) -> Message:
     if m.speaker not in _SPEAKERS:
-        raise ValueError(f"unknown speaker {m.speaker}; a newer toolsandbox-agent may know it")
+        raise ValueError(f"unknown speaker {m.speaker}; a newer toolsandbox may know it")
     return Message(
         speaker=_SPEAKERS[m.speaker],
         text=m.text,

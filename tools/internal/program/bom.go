@@ -1,6 +1,7 @@
-package main
+package program
 
 import (
+	"debug/buildinfo"
 	"encoding/json"
 	"runtime/debug"
 	"strings"
@@ -14,9 +15,18 @@ type component struct {
 	PURL    string `json:"purl,omitempty"`
 }
 
+// BillOfMaterials returns the modules of a compiled program as a CycloneDX document.
+func BillOfMaterials(binary, name, version string) ([]byte, error) {
+	info, err := buildinfo.ReadFile(binary)
+	if err != nil {
+		return nil, err
+	}
+	return billOfMaterials(info, name, version)
+}
+
 // billOfMaterials returns the CycloneDX document of a program: Go's standard library and every
 // module that it was built with.
-func billOfMaterials(info *debug.BuildInfo, program string) ([]byte, error) {
+func billOfMaterials(info *debug.BuildInfo, program, version string) ([]byte, error) {
 	modules := []component{moduleOf("std", strings.TrimPrefix(info.GoVersion, "go"))}
 	for _, module := range info.Deps {
 		if module.Replace != nil {
@@ -27,7 +37,7 @@ func billOfMaterials(info *debug.BuildInfo, program string) ([]byte, error) {
 	document := map[string]any{
 		"bomFormat": "CycloneDX", "specVersion": "1.6", "version": 1,
 		"metadata": map[string]any{
-			"component": component{Type: "application", Name: program, Version: info.Main.Version, PURL: moduleOf(info.Path, info.Main.Version).PURL},
+			"component": component{Type: "application", Name: program, Version: version, PURL: moduleOf(info.Path, version).PURL},
 		},
 		"components": modules,
 	}

@@ -1,0 +1,46 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/toolsandbox/toolsandbox/internal/process"
+	"github.com/toolsandbox/toolsandbox/runs/analysis"
+	"github.com/toolsandbox/toolsandbox/runs/report"
+)
+
+func newReport() *cobra.Command {
+	format, passAt, asJSON, acceptEdits := "", 0.0, false, false
+	cmd := &cobra.Command{
+		Use:   "report RUN...",
+		Short: "Print the scores of runs by category and variant, with their precision",
+		Long: `report prints, for each run, the mean score of each category and variant with its 95 % interval, the rates of passes in
+several trials, the effort of a rollout and what may have cost the agent its score. Intervals respect that the variants and trials
+of a scenario depend on each other (see docs/statistics.md). RUN is the --out directory of a run, or the output directory of the
+original; there are at most eight.`,
+		Example: `  toolsandbox run --agent random --trials 3 --out floor
+  toolsandbox report floor
+  toolsandbox report floor --format latex`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case len(args) == 0:
+				return process.UsageErrorf("RUN: missing, expected a run's directory")
+			case !(passAt > 0 && passAt <= 1):
+				return process.UsageErrorf("--pass-at: %v given, expected more than 0 and at most 1", passAt)
+			}
+			runs, err := loadRuns(cmd, args, acceptEdits)
+			if err != nil {
+				return err
+			}
+			reported := analysis.NewReport(runs, passAt)
+			if asJSON {
+				return report.JSON(cmd.OutOrStdout(), reported)
+			}
+			return reported.Write(cmd.OutOrStdout(), format)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON instead of tables")
+	cmd.Flags().Float64Var(&passAt, "pass-at", 1, "the least `score` of a rollout that passes")
+	cmd.Flags().StringVar(&format, "format", "text", "the `format` of the tables: text, markdown, latex or csv")
+	addAcceptEdits(cmd.Flags(), &acceptEdits)
+	return cmd
+}

@@ -1,0 +1,259 @@
+package analysis
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/toolsandbox/toolsandbox/original/resultfile"
+	"github.com/toolsandbox/toolsandbox/runs/results"
+)
+
+// runOf returns a run of several trials with the similarities of each rollout, "" for none.
+func runOf(similarities map[string]string) *Run {
+	summary := &resultfile.Summary{}
+	for _, rollout := range slices.Sorted(maps.Keys(similarities)) {
+		summary.Scenarios = append(summary.Scenarios, resultfile.ScenarioResult{
+			Name: rollout, Categories: []string{"SHORT"}, Similarity: resultfile.Similarity(similarities[rollout]),
+		})
+	}
+	return newRun("run", summary, nil)
+}
+
+// compared compares two runs.
+func compared(t *testing.T, first, second *Run) Change {
+	t.Helper()
+	c, err := Compare([]*Run{first, second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c.Others[0]
+}
+
+var near = cmp.Comparer(func(a, b float64) bool { return math.Abs(a-b) < 1e-4 })
+
+// TestCompare compares means over trials, and excludes what has no score in both runs.
+func TestCompare(t *testing.T) {
+	first := runOf(map[string]string{"up_trial_0": "0.0", "up_trial_1": "0.5", "down_trial_0": "0.75", "same_trial_0": "0.5", "lost_trial_0": "1.0", "gone_trial_0": "0.1"})
+	second := runOf(map[string]string{"up_trial_0": "0.75", "up_trial_1": "", "down_trial_0": "0.5", "same_trial_0": "0.5", "lost_trial_0": "", "new_trial_0": "0.2"})
+	got := compared(t, first, second)
+	// The changes 0.5, -0.25 and 0 have a standard error of 0.2205. All of 8 signs reach their sum.
+	all := CategoryChange{Name: resultfile.AllCategories, Scenarios: 3, Clusters: 3, First: 1.5 / 3, Second: 1.75 / 3, Change: 0.25 / 3, Interval: nil, P: 1, Adjusted: 1, Detectable: new(1.1824)}
+	short := all
+	short.Name = "SHORT"
+	want := Change{
+		Run: second, Better: 1, Equal: 1, Worse: 1, Categories: []CategoryChange{short, all},
+		Changed: []ScenarioChange{
+			{Name: "down", First: 0.75, Second: 0.5, Change: -0.25, Milestones: []MilestoneChange{}},
+			{Name: "up", First: 0.25, Second: 0.75, Change: 0.5, Milestones: []MilestoneChange{}},
+		},
+		OnlyFirst: []string{"gone", "lost"}, OnlySecond: []string{"new"},
+	}
+	if diff := cmp.Diff(want, got, near, cmpopts.IgnoreFields(Change{}, "Run")); diff != "" {
+		t.Errorf("comparison (-want +got):\n%s", diff)
+	}
+}
+
+// TestCompareNothing compares runs without a common scenario.
+func TestCompareNothing(t *testing.T) {
+	if _, err := Compare([]*Run{runOf(map[string]string{"a": "1.0"}), runOf(map[string]string{"a": ""})}); err == nil || !strings.Contains(err.Error(), "no scenario with a score in common") {
+		t.Errorf("Compare: got error %v, want that nothing is in common", err)
+	}
+}
+
+// TestCompareVariants counts the variants of a scenario as one in the interval, and takes no
+// rounding for a change.
+func TestCompareVariants(t *testing.T) {
+	first := runOf(map[string]string{"a_trial_0": "0.1", "a_all_tools_trial_0": "0.1", "b_trial_0": "0.7"})
+	second := runOf(map[string]string{"a_trial_0": "0.11", "a_all_tools_trial_0": "0.11", "b_trial_0": "0.7", "b_trial_1": "0.7", "b_trial_2": "0.7"})
+	got := compared(t, first, second)
+	all := got.Categories[1]
+	if all.Scenarios != 3 || all.Clusters != 2 || all.Interval == nil || got.Equal != 1 || got.Better != 2 {
+		t.Errorf("comparison: got %+v of %+v, want an interval of two base scenarios, and one that is equal", all, got)
+	}
+}
+
+// TestWriteComparisonOfMany shows the ends of a long list, and says so.
+func TestWriteComparisonOfMany(t *testing.T) {
+	first, second := make(map[string]string), make(map[string]string)
+	for n := range 100 {
+		first[fmt.Sprintf("scenario%02d", n)], second[fmt.Sprintf("scenario%02d", n)] = "0.5", fmt.Sprint(float64(n)/100)
+		second[fmt.Sprintf("other%02d", n)] = "1.0"
+	}
+	c, err := Compare([]*Run{runOf(first), runOf(second)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	if err := c.Write(&out, "text"); err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]bool{
+		"100 scenarios: 49 better, 1 equal, 50 worse; the interval of the mean change rests on 100 base scenarios": true,
+		"the first and the last 20 of 99 changes are shown":                                                        true,
+		"scenario00 ": true, "scenario19 ": true, "scenario20 ": false, "scenario99 ": true,
+		"100 not compared, with a score in the second run only: other00, other01, other02, other03, other04, …\n": true,
+	} {
+		if strings.Contains(out.String(), text) != want {
+			t.Errorf("%q in the text: got %v, want %v:\n%s", text, !want, want, out.String())
+		}
+	}
+}
+
+// TestCompareMilestones names the milestones and minefields through which a scenario moved.
+func TestCompareMilestones(t *testing.T) {
+	run := func(score, milestone, minefield string) *Run {
+		return newRun("run", &resultfile.Summary{Scenarios: []resultfile.ScenarioResult{{
+			Name: "a", Categories: []string{"SHORT"}, Similarity: resultfile.Similarity(score), MinefieldSimilarity: resultfile.Similarity(minefield),
+			MilestoneMapping: resultfile.Mapping{{Node: 0, Similarity: "1.0"}, {Node: 1, Similarity: resultfile.Similarity(milestone)}},
+		}}}, nil)
+	}
+	got := compared(t, run("0.8", "0.6", "0.0"), run("0.0", "1.0", "1.0")).Changed[0].why()
+	if want := "minefields: 0.00 → 1.00; milestone 1: 0.60 → 1.00"; got != want {
+		t.Errorf("why: got %q, want %q", got, want)
+	}
+}
+
+// reported is a run of two scenarios with two trials each, and one that failed.
+func reported() *Run {
+	summary := &resultfile.Summary{}
+	record := &results.Run{Trials: 2, Agent: results.Player{Name: "agent"}, User: results.Player{Name: "user"}}
+	tokens, dollars := int64(100), 0.5
+	for i, r := range []struct{ name, score string }{{"a_trial_0", "1.0"}, {"a_trial_1", "0.5"}, {"b_all_tools_trial_0", "0.25"}, {"b_all_tools_trial_1", "0.25"}, {"c_trial_0", ""}} {
+		summary.Scenarios = append(summary.Scenarios, resultfile.ScenarioResult{Name: r.name, Categories: []string{"X_Y"}, Similarity: resultfile.Similarity(r.score), TurnCount: 2 * (i + 1)})
+		outcome := results.Outcome{Name: r.name, Calls: i, Seconds: 2, Usage: &results.Usage{Agent: &results.RoleUsage{InputTokens: &tokens, OutputTokens: &tokens, CostUSD: &dollars}}}
+		if outcome.Scored = r.score != ""; !outcome.Scored {
+			outcome.FailureClass = "provider"
+		}
+		outcome.Causes = []results.Cause{{Kind: "tool_error", Count: 3}, {Kind: "tool_error", Count: 1}}
+		record.Rollouts = append(record.Rollouts, outcome)
+	}
+	return newRun("dir", summary, record)
+}
+
+func TestReport(t *testing.T) {
+	r := NewReport([]*Run{reported()}, 1)
+	whole, ok := r.whole(0)
+	if !ok {
+		t.Fatal("no group of all rollouts")
+	}
+	if len(whole.Passes) != 2 {
+		t.Fatalf("rates of passes: got %v, want those of 1 and 2 trials", whole.Passes)
+	}
+	for what, got := range map[string][2]float64{
+		"mean": {*whole.Score.Mean, 0.5}, "turns": {*whole.Effort.Turns, 5}, "calls": {*whole.Effort.Calls, 1.5}, "tokens": {*whole.Effort.InputTokens, 100},
+		"USD": {*whole.Effort.CostUSD, 0.5}, "deviation": {*whole.TrialDeviation, 0.25}, "pass@2": {*whole.Passes[1].Any.Mean, 0.5}, "pass^2": {*whole.Passes[1].All.Mean, 0}, "pass@1": {*whole.Passes[0].Any.Mean, 0.25},
+	} {
+		if math.Abs(got[0]-got[1]) > 1e-12 {
+			t.Errorf("%s: got %v, want %v", what, got[0], got[1])
+		}
+	}
+	if whole.Score.Interval != nil || whole.Score.StandardError == nil || !whole.Score.Small {
+		t.Errorf("score: got %+v, want a standard error without an interval", whole.Score)
+	}
+	if whole.Rollouts != 5 || whole.Scored != 4 || whole.Scenarios != 2 || whole.Unscored["provider"] != 1 || whole.Causes["tool_error"] != 4 {
+		t.Errorf("group: got %+v", whole)
+	}
+	// 2 categories in all variants, plain and all_tools.
+	if len(r.Groups) != 6 {
+		t.Errorf("groups: got %d, want 6", len(r.Groups))
+	}
+	if data, err := json.Marshal(r); err != nil || !strings.Contains(string(data), `"variant":"all_tools"`) {
+		t.Errorf("JSON: got %s and %v", data, err)
+	}
+}
+
+// TestFormats writes each format, and no other.
+func TestFormats(t *testing.T) {
+	r := NewReport([]*Run{reported(), reported()}, 0.5)
+	for format, want := range map[string]string{
+		"text": " X_Y               A  4 of 5", "markdown": "| X_Y | A | 4 of 5 | 2 | 0.500 | too few | 0.250 |", "latex": `X\_Y & A & 4 of 5 & 2 & 0.500 & too few & 0.250 \\`,
+	} {
+		var out strings.Builder
+		if err := r.Write(&out, format); err != nil || !strings.Contains(out.String(), want) {
+			t.Errorf("%s: got error %v and\n%s\nwant it to contain %q", format, err, out.String(), want)
+		}
+	}
+	var out strings.Builder
+	if err := r.Write(&out, "csv"); err != nil {
+		t.Fatal(err)
+	}
+	lines, err := csv.NewReader(strings.NewReader(out.String())).ReadAll()
+	if err != nil || len(lines) != 13 || lines[1][0] != "dir" || lines[1][8] != "0.5" {
+		t.Errorf("CSV: got %v and %v, want 13 lines", lines, err)
+	}
+	if err := r.Write(&out, "html"); err == nil || err.Error() != `--format: "html" given, expected one of text, markdown, latex, csv` {
+		t.Errorf("html: got error %v", err)
+	}
+}
+
+// TestFullScore has the interval of a rate where all scores are 1.
+func TestFullScore(t *testing.T) {
+	scores := make(map[string]string)
+	for n := range 156 {
+		scores[fmt.Sprint("scenario ", n)] = "1.0"
+	}
+	whole, _ := NewReport([]*Run{runOf(scores)}, 1).whole(0)
+	if i := whole.Score.Interval; i == nil || i.High != 1 || math.Abs(i.Low-0.9766) > 1e-3 {
+		t.Errorf("interval: got %v, want 0.977 to 1", i)
+	}
+}
+
+// TestPlan plans from one run, from two, and from none.
+func TestPlan(t *testing.T) {
+	one, two := make(map[string]string), make(map[string]string)
+	for n := range 40 {
+		for trial := range 2 {
+			name := fmt.Sprintf("s%d_trial_%d", n, trial)
+			one[name], two[name] = fmt.Sprint(float64(n%5)/10+float64(trial)/10), fmt.Sprint(float64(n%7)/10)
+		}
+	}
+	for _, test := range []struct {
+		runs   []*Run
+		detect float64
+		want   string
+	}{
+		{nil, 0.05, "what is usual among small models"},
+		{[]*Run{runOf(one)}, 0.05, "the scores of run"},
+		{[]*Run{runOf(one), runOf(two)}, 0.05, "the changes from run to run"},
+		{[]*Run{runOf(one), runOf(one)}, 0.05, "are all equal"},
+		{[]*Run{runOf(map[string]string{"a": "1.0", "b": "0.5"})}, 0.05, "do not tell trials from scenarios"},
+		{nil, 0, "--detect: 0 given"},
+	} {
+		plan, err := NewPlan(test.detect, 0.8, test.runs)
+		if err != nil {
+			if !strings.Contains(err.Error(), test.want) {
+				t.Errorf("NewPlan: got error %v, want %q", err, test.want)
+			}
+			continue
+		}
+		var out strings.Builder
+		if err := plan.Write(&out); err != nil || plan.From != test.want || !strings.Contains(out.String(), test.want) {
+			t.Errorf("plan: got %+v, %v and %s, want one from %q", plan, err, out.String(), test.want)
+		}
+		for i, d := range plan.Designs[1:] {
+			if before := plan.Designs[i]; d.Scenarios > before.Scenarios || d.Rollouts != 2*d.Trials*d.Scenarios {
+				t.Errorf("designs from %s: got %+v after %+v", plan.From, d, before)
+			}
+		}
+	}
+}
+
+// TestReportOfNothing reports a run without a score.
+func TestReportOfNothing(t *testing.T) {
+	r := NewReport([]*Run{runOf(map[string]string{"a": ""}), runOf(nil)}, 1)
+	for _, format := range Formats {
+		var out strings.Builder
+		if err := r.Write(&out, format); err != nil || strings.Contains(out.String(), "NaN") {
+			t.Errorf("%s: got error %v and\n%s", format, err, out.String())
+		}
+	}
+}

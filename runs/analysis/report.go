@@ -1,0 +1,308 @@
+package analysis
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/toolsandbox/toolsandbox/original/resultfile"
+	"github.com/toolsandbox/toolsandbox/runs/results"
+	"github.com/toolsandbox/toolsandbox/runs/statistics"
+)
+
+// fewScenarios is the number of base scenarios below which a group is marked as small.
+const fewScenarios = 10
+
+// Report is the scores of runs by groups of rollouts.
+type Report struct {
+	Runs []*Run `json:"runs"`
+	// PassAt is the least score of a passed rollout.
+	PassAt float64 `json:"pass_at"`
+	// Groups are by run, in each by variant and category. All scenarios are the last category, and all
+	// variants the first variant.
+	Groups []Group `json:"groups"`
+}
+
+// AllVariants is the variant of a group of all of them.
+const AllVariants = "all"
+
+// Group is the rollouts of a run in a category and a variant. Means are over the scored rollouts,
+// null without any.
+type Group struct {
+	// Run is the position of the run in Report.Runs.
+	Run      int    `json:"run"`
+	Agent    string `json:"agent"`
+	User     string `json:"user"`
+	Category string `json:"category"`
+	Variant  string `json:"variant"`
+	// Rollouts is the number of rollouts, Scored of those with a score. Scenarios is the number of
+	// base scenarios of the scored ones: the clusters of every interval.
+	Rollouts  int `json:"rollouts"`
+	Scored    int `json:"scored"`
+	Scenarios int `json:"base_scenarios"`
+	// Unscored counts the rollouts without a score by the class of their failure, "unknown" for a run
+	// of the original.
+	Unscored map[string]int `json:"unscored,omitempty"`
+	Score    Estimate       `json:"score"`
+	// TrialDeviation is the standard deviation of the scores of one scenario's trials, null without
+	// several trials of one.
+	TrialDeviation *float64 `json:"trial_deviation"`
+	// ScenarioShare is the share of the variance of scores between base scenarios. The rest is between
+	// the variants and trials of one.
+	ScenarioShare *float64 `json:"scenario_share"`
+	// Passes has the rates for each number of trials that a scenario has at least.
+	Passes []PassRate `json:"passes"`
+	Effort Effort     `json:"effort"`
+	// UserFlagged is the share of rollouts with a fault of the simulated user, null for scripted
+	// users.
+	UserFlagged *float64 `json:"user_flagged"`
+	// Causes counts the rollouts with each cause.
+	Causes map[string]int `json:"causes,omitempty"`
+}
+
+// Estimate is a mean with its precision.
+type Estimate struct {
+	Mean *float64 `json:"mean"`
+	// StandardError is clustered by base scenario, null below two of them.
+	StandardError *float64 `json:"standard_error"`
+	// Interval is the 95 % interval, null below two base scenarios and where it leaves the range of
+	// scores: too few scenarios for it.
+	Interval *statistics.Interval `json:"interval"`
+	// Small marks an interval of few base scenarios.
+	Small bool `json:"small,omitempty"`
+}
+
+// PassRate is what k trials of one scenario pass.
+type PassRate struct {
+	K int `json:"k"`
+	// Any is the mean of pass@k over scenarios, All that of pass^k.
+	Any Estimate `json:"any"`
+	All Estimate `json:"all"`
+}
+
+// Effort is the mean effort of a rollout. Tokens and costs are those of the agent's model.
+type Effort struct {
+	Turns        *float64 `json:"turns"`
+	Calls        *float64 `json:"calls"`
+	Seconds      *float64 `json:"seconds"`
+	InputTokens  *float64 `json:"input_tokens"`
+	OutputTokens *float64 `json:"output_tokens"`
+	CostUSD      *float64 `json:"cost_usd"`
+}
+
+// NewReport groups the rollouts of runs. A rollout passes with a score of at least passAt.
+func NewReport(runs []*Run, passAt float64) *Report {
+	report := &Report{Runs: runs, PassAt: passAt, Groups: []Group{}}
+	for at, run := range runs {
+		groups := make(map[[2]string][]rollout)
+		variants := make(map[string]bool)
+		for _, r := range run.rollouts {
+			variants[r.variant] = true
+		}
+		for _, r := range run.rollouts {
+			for _, category := range r.categories {
+				groups[[2]string{AllVariants, category}] = append(groups[[2]string{AllVariants, category}], r)
+				if len(variants) > 1 {
+					groups[[2]string{r.variant, category}] = append(groups[[2]string{r.variant, category}], r)
+				}
+			}
+		}
+		for _, key := range slices.SortedFunc(maps.Keys(groups), compareKeys) {
+			group := newGroup(groups[key], passAt)
+			group.Run, group.Agent, group.User, group.Variant, group.Category = at, run.Agent, run.User, key[0], key[1]
+			report.Groups = append(report.Groups, group)
+		}
+	}
+	return report
+}
+
+func compareKeys(a, b [2]string) int {
+	last := func(yes bool) int {
+		if yes {
+			return 1
+		}
+		return 0
+	}
+	return cmp.Or(
+		cmp.Compare(last(a[0] != AllVariants), last(b[0] != AllVariants)), cmp.Compare(a[0], b[0]),
+		cmp.Compare(last(a[1] == resultfile.AllCategories), last(b[1] == resultfile.AllCategories)), cmp.Compare(a[1], b[1]),
+	)
+}
+
+func newGroup(rollouts []rollout, passAt float64) Group {
+	g := Group{Rollouts: len(rollouts), Unscored: make(map[string]int), Causes: make(map[string]int)}
+	var scores, trials []statistics.Observation
+	flagged, checked := 0, 0
+	for _, r := range rollouts {
+		if r.score == nil {
+			g.Unscored[r.failure()]++
+			continue
+		}
+		scores = append(scores, statistics.Observation{Cluster: r.base, Value: *r.score})
+		trials = append(trials, statistics.Observation{Cluster: r.scenario, Value: *r.score})
+		if r.outcome == nil {
+			continue
+		}
+		if r.userChecked {
+			checked++
+		}
+		if len(r.outcome.UserFlags) > 0 {
+			flagged++
+		}
+		for _, kind := range causeKinds(r.outcome.Causes) {
+			g.Causes[kind]++
+		}
+	}
+	g.Scored, g.Scenarios, g.Score = len(scores), statistics.MeanOf(scores).Clusters, estimate(scores)
+	if spread, ok := statistics.SpreadOf(trials); ok {
+		g.TrialDeviation = new(math.Sqrt(spread.Within))
+	}
+	if spread, ok := statistics.SpreadOf(scores); ok {
+		g.ScenarioShare = new(spread.Share())
+	}
+	if checked > 0 {
+		g.UserFlagged = new(float64(flagged) / float64(checked))
+	}
+	g.Passes = passes(rollouts, passAt)
+	g.Effort = effort(rollouts)
+	return g
+}
+
+// failure returns the class of the failure of a rollout without a score.
+func (r rollout) failure() string {
+	if r.outcome == nil {
+		return "unknown"
+	}
+	return cmp.Or(r.outcome.FailureClass, r.outcome.End)
+}
+
+// causeKinds returns the different kinds of causes in their order.
+func causeKinds(causes []results.Cause) []string {
+	var kinds []string
+	for _, cause := range causes {
+		if !slices.Contains(kinds, cause.Kind) {
+			kinds = append(kinds, cause.Kind)
+		}
+	}
+	return kinds
+}
+
+// estimate returns the estimate of a mean score. If all scores are 0 or all are 1, the interval is
+// that of a rate: no standard error tells it.
+func estimate(scores []statistics.Observation) Estimate {
+	m := statistics.MeanOf(scores)
+	if m.Count == 0 {
+		return Estimate{}
+	}
+	e := Estimate{Mean: new(m.Mean), Small: m.Clusters < fewScenarios}
+	interval, ok := m.Interval()
+	if !ok {
+		return e
+	}
+	e.StandardError = new(m.StandardError)
+	if m.StandardError == 0 && (m.Mean == 0 || m.Mean == 1) {
+		interval, _ = statistics.ExactRate(scores)
+	}
+	if interval.Within(0, 1) {
+		e.Interval = &interval
+	}
+	return e
+}
+
+// passes returns the rates of passes for each number of trials that every scored scenario has.
+func passes(rollouts []rollout, passAt float64) []PassRate {
+	trials := make(map[string]*statistics.Trials)
+	var order []string
+	for _, r := range rollouts {
+		if r.score == nil {
+			continue
+		}
+		if trials[r.scenario] == nil {
+			trials[r.scenario] = &statistics.Trials{Cluster: r.base}
+			order = append(order, r.scenario)
+		}
+		trials[r.scenario].Count++
+		if *r.score >= passAt-rounding {
+			trials[r.scenario].Passed++
+		}
+	}
+	rates := []PassRate{}
+	for k := 1; ; k++ {
+		var anyOf, allOf []statistics.Observation
+		for _, name := range order {
+			t := trials[name]
+			passed, ok := t.AnyOf(k)
+			if !ok {
+				return rates
+			}
+			all, _ := t.AllOf(k)
+			anyOf = append(anyOf, statistics.Observation{Cluster: t.Cluster, Value: passed})
+			allOf = append(allOf, statistics.Observation{Cluster: t.Cluster, Value: all})
+		}
+		if len(order) == 0 {
+			return rates
+		}
+		rates = append(rates, PassRate{K: k, Any: rate(anyOf), All: rate(allOf)})
+	}
+}
+
+// rate returns the estimate of a rate: by the cluster bootstrap, and for few scenarios or a rate of
+// 0 or 1, of which no resample differs, by the exact interval.
+func rate(passed []statistics.Observation) Estimate {
+	m := statistics.MeanOf(passed)
+	e := Estimate{Mean: new(m.Mean), Small: m.Clusters < fewScenarios}
+	if m.Clusters >= 2 {
+		e.StandardError = new(m.StandardError)
+	}
+	interval, ok := statistics.Bootstrap(passed)
+	if !ok || e.Small || m.Mean <= 0 || m.Mean >= 1 {
+		interval, _ = statistics.ExactRate(passed)
+	}
+	e.Interval = &interval
+	return e
+}
+
+// effort returns the mean effort of the scored rollouts. A mean is null if no rollout knows it.
+func effort(rollouts []rollout) Effort {
+	var turns, calls, seconds, input, output, cost average
+	for _, r := range rollouts {
+		if r.score == nil {
+			continue
+		}
+		turns.add(float64(r.turns))
+		if r.outcome == nil {
+			continue
+		}
+		calls.add(float64(r.outcome.Calls))
+		seconds.add(r.outcome.Seconds)
+		if r.outcome.Usage == nil || r.outcome.Usage.Agent == nil {
+			continue
+		}
+		used := r.outcome.Usage.Agent
+		if used.InputTokens != nil && used.OutputTokens != nil {
+			input.add(float64(*used.InputTokens))
+			output.add(float64(*used.OutputTokens))
+		}
+		if used.CostUSD != nil {
+			cost.add(*used.CostUSD)
+		}
+	}
+	return Effort{Turns: turns.mean(), Calls: calls.mean(), Seconds: seconds.mean(), InputTokens: input.mean(), OutputTokens: output.mean(), CostUSD: cost.mean()}
+}
+
+// average is the mean of numbers.
+type average struct {
+	sum   float64
+	count int
+}
+
+func (a *average) add(value float64) { a.sum, a.count = a.sum+value, a.count+1 }
+
+// mean returns nil without numbers.
+func (a *average) mean() *float64 {
+	if a.count == 0 {
+		return nil
+	}
+	return new(a.sum / float64(a.count))
+}

@@ -1,0 +1,104 @@
+// Package analysis says what the scores of runs show: means with intervals by agent, category and
+// variant, rates of passes, and what changed between runs.
+package analysis
+
+import (
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/toolsandbox/toolsandbox/original/resultfile"
+	"github.com/toolsandbox/toolsandbox/runs/report"
+	"github.com/toolsandbox/toolsandbox/runs/results"
+	"github.com/toolsandbox/toolsandbox/scenario"
+)
+
+// plain is the variant of scenarios without augmentations.
+const plain = "plain"
+
+// Run is the rollouts of one run.
+type Run struct {
+	// Directory is its directory, Agent and User its players, empty for a run of the original.
+	Directory string `json:"directory"`
+	Agent     string `json:"agent"`
+	User      string `json:"user"`
+	// Floors are what agents without a model score on its scenarios, nil if they were not played.
+	Floors *results.Floors `json:"floors,omitempty"`
+
+	rollouts []rollout
+	record   *results.Run // nil for a run of the original
+}
+
+// rollout is one rollout of a run.
+type rollout struct {
+	// scenario is the name of the scenario, base that of its base scenario.
+	scenario, base, variant string
+	categories              []string
+	score                   *float64 // nil without a score
+	milestones              resultfile.Mapping
+	minefield               bool // whether one was triggered
+	turns                   int
+	// outcome is nil for a run of the original. userChecked reports that its user was no script.
+	outcome     *results.Outcome
+	userChecked bool
+}
+
+// Load reads the run in a directory. Warnings name rollouts that were not played and, with
+// acceptEdits, files that were changed after the run.
+func Load(dir string, acceptEdits bool, warnings io.Writer) (*Run, error) {
+	dir, _ = results.Locate(dir)
+	summary, reader, err := report.OpenFinished(dir, acceptEdits, warnings)
+	if err != nil {
+		return nil, err
+	}
+	return newRun(dir, summary, reader.Run()), nil
+}
+
+func newRun(dir string, summary *resultfile.Summary, record *results.Run) *Run {
+	run := &Run{Directory: dir, record: record}
+	if record != nil {
+		run.Agent, run.User = record.Agent.Name, record.User.Name
+		if record.Totals != nil {
+			run.Floors = record.Totals.Floors
+		}
+	}
+	scenarioOf := scenarioNames(summary, record)
+	for i, result := range summary.Scenarios {
+		r := rollout{scenario: scenarioOf(result.Name), categories: resultfile.CountedCategories(result.Categories), milestones: result.MilestoneMapping, turns: result.TurnCount}
+		if score, ok := result.Similarity.Number(); ok {
+			r.score = &score
+		}
+		if triggered, ok := result.MinefieldSimilarity.Number(); ok {
+			r.minefield = triggered > 0
+		}
+		if r.base = scenario.BaseName(r.scenario); r.base != r.scenario {
+			r.variant = strings.TrimPrefix(strings.TrimPrefix(r.scenario, r.base), "_")
+		} else {
+			r.variant = plain
+		}
+		if record != nil && i < len(record.Rollouts) {
+			r.outcome, r.userChecked = &record.Rollouts[i], record.UserChecked()
+		}
+		run.rollouts = append(run.rollouts, r)
+	}
+	return run
+}
+
+// scenarioNames returns a function from the name of a rollout to that of its scenario. A run of
+// several trials appends the trial. Without a record the names of all rollouts tell whether it did.
+func scenarioNames(summary *resultfile.Summary, record *results.Run) func(string) string {
+	trials := record != nil && record.Trials > 1
+	if record == nil {
+		trials = !slices.ContainsFunc(summary.Scenarios, func(r resultfile.ScenarioResult) bool { return !trial.MatchString(r.Name) })
+	}
+	return func(rollout string) string {
+		if !trials {
+			return rollout
+		}
+		return trial.ReplaceAllString(rollout, "")
+	}
+}
+
+// trial is the end of the name of a rollout in a run of several trials.
+var trial = regexp.MustCompile(`_trial_[0-9]+$`)

@@ -1,0 +1,100 @@
+package statistics
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/mathext"
+)
+
+// Observation is a number that was observed in a cluster.
+type Observation struct {
+	Cluster string
+	Value   float64
+}
+
+// Mean is the mean of observations.
+type Mean struct {
+	// Mean is NaN without observations.
+	Mean float64
+	// Count is the number of observations, Clusters that of their clusters.
+	Count, Clusters int
+	// StandardError is robust to dependence within clusters, NaN below two clusters.
+	StandardError float64
+}
+
+// Interval is an interval of Confidence.
+type Interval struct {
+	Low  float64 `json:"low"`
+	High float64 `json:"high"`
+}
+
+// Within reports whether the interval lies between two bounds.
+func (i Interval) Within(low, high float64) bool { return i.Low >= low && i.High <= high }
+
+// MeanOf returns the mean of observations.
+func MeanOf(observations []Observation) Mean {
+	m := Mean{Count: len(observations), Mean: math.NaN(), StandardError: math.NaN()}
+	if m.Count == 0 {
+		return m
+	}
+	n := float64(m.Count)
+	sum := 0.0
+	for _, o := range observations {
+		sum += o.Value
+	}
+	m.Mean = sum / n
+	residuals := sumsByCluster(observations, m.Mean)
+	if m.Clusters = len(residuals); m.Clusters < 2 {
+		return m
+	}
+	squares := 0.0
+	for _, residual := range residuals {
+		squares += residual * residual
+	}
+	g := float64(m.Clusters)
+	m.StandardError = math.Sqrt(g/(g-1)*squares) / n
+	return m
+}
+
+// sumsByCluster returns the sum of each cluster's differences from a value, in the order of the
+// first observation of each cluster.
+func sumsByCluster(observations []Observation, from float64) []float64 {
+	var sums []float64
+	at := make(map[string]int)
+	for _, o := range observations {
+		i, ok := at[o.Cluster]
+		if !ok {
+			i = len(sums)
+			at[o.Cluster], sums = i, append(sums, 0)
+		}
+		sums[i] += o.Value - from
+	}
+	return sums
+}
+
+// Interval returns the interval of the mean by Student's t with one degree of freedom less than
+// clusters. ok is false below two clusters.
+func (m Mean) Interval() (i Interval, ok bool) {
+	if m.Clusters < 2 {
+		return Interval{}, false
+	}
+	half := quantile((1+Confidence)/2, m.Clusters) * m.StandardError
+	return Interval{m.Mean - half, m.Mean + half}, true
+}
+
+// Detectable returns the smallest true difference from 0 that a mean with this standard error shows
+// with a power of at least 1/2, NaN below two clusters.
+func (m Mean) Detectable(power float64) float64 {
+	if m.Clusters < 2 {
+		return math.NaN()
+	}
+	return (quantile((1+Confidence)/2, m.Clusters) + quantile(power, m.Clusters)) * m.StandardError
+}
+
+// quantile returns a quantile p of at least 1/2 of Student's t for a number of clusters of at least
+// 2.
+func quantile(p float64, clusters int) float64 {
+	freedom := float64(clusters - 1)
+	x := mathext.InvRegIncBeta(freedom/2, 0.5, 2*(1-p))
+	return math.Sqrt(freedom * (1 - x) / x)
+}
