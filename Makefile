@@ -14,10 +14,11 @@ TEST_TIMEOUT ?= 20m
 TEST_FLAGS := -count=1 -vet=off -timeout $(TEST_TIMEOUT)
 
 # go.work is the one list of modules. Those of TOOL_MODULES stay out of it, so that what they require raises nothing else:
-# tools/lint pins the linter, tools/k8s checks manifests with the libraries of kustomize, Helm and Kubernetes. tools/jaeger is
-# in neither list: only make jaeger downloads its thousand modules.
+# tools/lint pins the linter, tools/k8s checks manifests with the libraries of kustomize, Helm and Kubernetes, and tools/cluster
+# pins the servers of Kubernetes that make test-k8s runs. tools/jaeger is in neither list: only make jaeger downloads its
+# thousand modules.
 MODULES := $(shell sed -n 's|^[[:space:]]\(\.[^[:space:]]*\)|\1|p' go.work)
-TOOL_MODULES := ./tools/lint ./tools/k8s
+TOOL_MODULES := ./tools/lint ./tools/k8s ./tools/cluster
 VERSION := $(shell sed -n 's/^const Version = "\(.*\)"/\1/p' internal/version/version.go)
 SERVICES := orchestrator toolhost agentgw evaluator
 packages = $(addsuffix /...,$(1))
@@ -44,6 +45,8 @@ EXAMPLES := $(BIN)/examples
 MCP := $(BIN)/mcp
 # And so do llama.cpp's server and a small model.
 LLAMA := $(BIN)/llama
+# make test-k8s has etcd and the servers of Kubernetes here.
+K8S := $(BIN)/k8s
 
 # Documents that people write: docs/tools.md and docs/cli.md are printed by the program, testdata belongs to tests.
 DOCS = $(shell git ls-files --cached --others --exclude-standard '*.md' ':!docs/tools.md' ':!docs/cli.md' ':!*testdata*')
@@ -136,6 +139,10 @@ jaeger: $(BIN)/jaeger ## Build Jaeger into .bin, without its user interface, whi
 .PHONY: test-jaeger
 test-jaeger: $(BIN)/jaeger ## Send sweeps to Jaeger and read every trace back
 	go test $(TEST_FLAGS) -v -tags jaeger -run '^TestJaeger$$' ./e2e
+
+.PHONY: test-k8s
+test-k8s: $(K8S)/ready ## Install manifests and chart on an API server with controllers and fake nodes; the first time builds them
+	cd tools/k8s && GOWORK=off go test $(TEST_FLAGS) -v -tags cluster ./cluster
 
 # Recordings of the original program.
 VECTORS ?= ../shared/vectors
@@ -308,6 +315,12 @@ $(BIN)/golangci-lint: tools/lint/go.sum
 # Half an hour on two cores. The module 1.76.0 is Jaeger 2.13: later ones cannot be required by their path.
 $(BIN)/jaeger: tools/jaeger/go.sum
 	cd tools/jaeger && GOWORK=off CGO_ENABLED=0 go build -o $@ github.com/jaegertracing/jaeger/cmd/jaeger
+	touch $@
+
+# Without the version an API server says that it is v0.0.0.
+$(K8S)/ready: tools/cluster/go.sum
+	cd tools/cluster && version=$$(GOWORK=off go list -m -f '{{.Version}}' k8s.io/kubernetes) && \
+		GOWORK=off CGO_ENABLED=0 go build -ldflags="-s -w -X k8s.io/component-base/version.gitVersion=$$version" -o $(K8S)/ tool
 	touch $@
 
 $(VENV)/ready: sdk/python/requirements.txt tools/docs/requirements.txt

@@ -1,11 +1,9 @@
-// Package chart tests the Helm chart: it renders what kustomize builds.
 package chart_test
 
 import (
 	"bytes"
 	"flag"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,11 +12,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"helm.sh/helm/v3/pkg/chart/loader"
-	"helm.sh/helm/v3/pkg/chartutil"
-	"helm.sh/helm/v3/pkg/engine"
 	"sigs.k8s.io/yaml"
 
+	"github.com/toolsandbox/toolsandbox/tools/k8s/chart"
 	"github.com/toolsandbox/toolsandbox/tools/k8s/manifest"
 )
 
@@ -29,8 +25,6 @@ var (
 	chartPath = filepath.Join(deploy, "chart")
 )
 
-const separator = "\n---\n"
-
 // built returns the documents of an overlay that a chart has: Helm makes the namespace.
 func built(t *testing.T, overlay string) []byte {
 	t.Helper()
@@ -39,14 +33,14 @@ func built(t *testing.T, overlay string) []byte {
 		t.Fatal(err)
 	}
 	namespace := func(document string) bool { return strings.Contains("\n"+document, "\nkind: Namespace\n") }
-	return []byte(strings.Join(slices.DeleteFunc(strings.Split(string(documents), separator), namespace), separator))
+	return []byte(strings.Join(slices.DeleteFunc(strings.Split(string(documents), chart.Separator), namespace), chart.Separator))
 }
 
 // objects returns documents by kind, namespace and name.
 func objects(t *testing.T, documents string) map[string]map[string]any {
 	t.Helper()
 	objects := make(map[string]map[string]any)
-	for document := range strings.SplitSeq("\n"+documents, "\n---\n") {
+	for document := range strings.SplitSeq("\n"+documents, chart.Separator) {
 		var object map[string]any
 		if err := yaml.Unmarshal([]byte(document), &object); err != nil {
 			t.Fatalf("%v in\n%s", err, document)
@@ -72,24 +66,11 @@ func text(value any) string {
 // render renders the chart with values in YAML.
 func render(t *testing.T, values string) (map[string]map[string]any, error) {
 	t.Helper()
-	loaded, err := loader.Load(chartPath)
-	if err != nil {
-		t.Fatal(err)
-	}
-	given, err := chartutil.ReadValues([]byte(values))
-	if err != nil {
-		t.Fatal(err)
-	}
-	release := chartutil.ReleaseOptions{Name: "toolsandbox", Namespace: "toolsandbox", Revision: 1, IsInstall: true}
-	merged, err := chartutil.ToRenderValues(loaded, given, release, nil)
+	documents, err := chart.Render(chartPath, "toolsandbox", values)
 	if err != nil {
 		return nil, err
 	}
-	files, err := engine.Render(loaded, merged)
-	if err != nil {
-		return nil, err
-	}
-	return objects(t, strings.Join(slices.Collect(maps.Values(files)), separator)), nil
+	return objects(t, string(documents)), nil
 }
 
 // TestFiles compares the objects in the chart with what kustomize builds. -update writes them.

@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	kueuev1beta2 "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 	"sigs.k8s.io/yaml"
 )
 
@@ -72,6 +73,11 @@ func newDeployment(objects []runtime.Object) *deployment {
 		case *corev1.PersistentVolumeClaim:
 			d.named["PersistentVolumeClaim "+o.Name] = true
 		case *schedulingv1.PriorityClass:
+			for _, w := range d.workloads {
+				if w.template.Spec.PriorityClassName == o.Name {
+					d.report("PriorityClass %s: expected before %s, whose pods would be refused", o.Name, w.name)
+				}
+			}
 			d.named["PriorityClass "+o.Name] = true
 		}
 	}
@@ -120,6 +126,10 @@ func (d *deployment) checkObject(object runtime.Object) {
 	case *corev1.ConfigMap:
 		d.checkSettings("ConfigMap "+o.Name, o.Data["settings.yaml"])
 		d.checkSettings("ConfigMap "+o.Name, o.Data["sweep.yaml"])
+	case *schedulingv1.PriorityClass, *kueuev1beta2.ClusterQueue, *kueuev1beta2.ResourceFlavor:
+		if o, ok := o.(metav1.Object); ok && o.GetNamespace() != "" {
+			d.report("%s: it belongs to no namespace, not to %s", o.GetName(), o.GetNamespace())
+		}
 	case *policyv1.PodDisruptionBudget:
 		d.selected("PodDisruptionBudget "+o.Name, o.Spec.Selector)
 	case *networkingv1.NetworkPolicy:

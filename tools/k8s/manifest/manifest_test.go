@@ -20,7 +20,12 @@ kind: Kustomization
 resources: [all.yaml]
 `
 
-const good = `apiVersion: v1
+const good = `apiVersion: scheduling.k8s.io/v1
+kind: PriorityClass
+metadata: {name: high}
+value: 5
+---
+apiVersion: v1
 kind: ConfigMap
 metadata: {name: settings}
 data:
@@ -107,11 +112,6 @@ spec:
 apiVersion: v1
 kind: PersistentVolumeClaim
 metadata: {name: results}
----
-apiVersion: scheduling.k8s.io/v1
-kind: PriorityClass
-metadata: {name: high}
-value: 5
 ---
 apiVersion: cert-manager.io/v1
 kind: Issuer
@@ -239,6 +239,7 @@ func TestInconsistentManifests(t *testing.T) {
 		{"secret", "secretName: store-tls}", "secretName: store}", `no Secret "store"`},
 		{"claim", "claimName: results", "claimName: result", `no PersistentVolumeClaim "result"`},
 		{"priority", "priorityClassName: high", "priorityClassName: low", `no PriorityClass "low"`},
+		{"namespace", "metadata: {name: high}", "metadata: {name: high, namespace: shop}", "high: it belongs to no namespace, not to shop"},
 		{"issuer", "kind: Issuer, name: ours", "kind: Issuer, name: yours", `no Issuer "yours"`},
 		{"field of a certificate", "dnsNames: [store]", "dnsName: [store]", "unknown field"},
 		{"policy egress", `matchLabels: {app: "store"}`, "matchLabels: {app: shop}", "selects no pod"},
@@ -265,6 +266,14 @@ func TestInconsistentManifests(t *testing.T) {
 				t.Errorf("check: got error %v, want one with %q", err, test.want)
 			}
 		})
+	}
+}
+
+func TestOrder(t *testing.T) {
+	class, rest, _ := strings.Cut(good, "---\n")
+	const want = "PriorityClass high: expected before store"
+	if err := check(t, rest+"---\n"+class); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("check of a PriorityClass behind its pods: got error %v, want one with %q", err, want)
 	}
 }
 
