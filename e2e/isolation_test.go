@@ -130,7 +130,7 @@ func recordedCluster(t *testing.T, r *record.Recorder, dir string, toolHostArgs 
 	t.Helper()
 	collector, endpoint := receive(t)
 	services, err := cluster.Start(t.Context(), cluster.Config{
-		Bin: bin, Dir: dir, Args: []string{"--otlp-endpoint", endpoint, "--log-level", "debug", "--reflection"}, ToolHostArgs: toolHostArgs,
+		Bin: bin, Dir: dir, Args: []string{"--otlp-endpoint", endpoint, "--trace-content", "--log-level", "debug", "--reflection"}, ToolHostArgs: toolHostArgs,
 		Route: func(from, to, address string) (string, error) {
 			if to == cluster.NATS {
 				return r.TCP(wire(from, to), address)

@@ -217,7 +217,7 @@ func handleAll(ctx context.Context, messages jetstream.MessagesContext, handle f
 		var err error
 		select {
 		case msg := <-next:
-			if err = handle(withTrace(ctx, msg.Headers()), msg); err == nil {
+			if err = handle(ctx, msg); err == nil {
 				continue
 			}
 		case <-ended:

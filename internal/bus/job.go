@@ -135,7 +135,7 @@ func (b Jobs) enqueue(ctx context.Context, jobs []*busv1.Job) error {
 			return err
 		}
 		subject := jobSubject(job.GetRollout().GetId(), job.GetRound())
-		pending[i], err = b.js.PublishMsgAsync(newMessage(ctx, subject, raw), jetstream.WithExpectLastSequencePerSubject(0))
+		pending[i], err = b.js.PublishMsgAsync(newMessage(subject, raw), jetstream.WithExpectLastSequencePerSubject(0))
 		if err != nil {
 			return err
 		}

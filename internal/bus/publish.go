@@ -27,7 +27,7 @@ func (b *store) publish(ctx context.Context, subject string, raw []byte, headers
 	attempts := 0
 	err = attempt(ctx, streamOf(subject), func(ctx context.Context) (err error) {
 		attempts++
-		msg := newMessage(ctx, subject, raw)
+		msg := newMessage(subject, raw)
 		if hasSeals(streamOf(subject)) {
 			msg.Header.Set(sealHeader, sealOf(subject, raw))
 		}

@@ -104,7 +104,7 @@ func (s *relayServer) accept(message *nats.Msg) {
 	}
 	s.running.Go(func() {
 		defer func() { <-s.slots }()
-		ctx, cancel := requesterContext(withTrace(s.ctx, message.Header), message)
+		ctx, cancel := requesterContext(propagation.TraceContext{}.Extract(s.ctx, propagation.HeaderCarrier(message.Header)), message)
 		defer cancel()
 		respond(message, s.handle(ctx, message.Data))
 	})

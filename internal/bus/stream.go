@@ -14,8 +14,6 @@ import (
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
-	"go.opentelemetry.io/otel/propagation"
-	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/toolsandbox/toolsandbox/internal/instrument"
@@ -130,23 +128,13 @@ func streamConfigs(cfg Config) []jetstream.StreamConfig {
 	return streams
 }
 
-// newMessage returns a NATS message with the trace context of ctx. It compresses long data.
-func newMessage(ctx context.Context, subject string, raw []byte) *nats.Msg {
+// newMessage returns a NATS message. It compresses long data. Nothing stored carries a trace: that
+// of a rollout follows from its id.
+func newMessage(subject string, raw []byte) *nats.Msg {
 	msg := nats.NewMsg(subject)
 	msg.Data = raw
 	compress(msg)
-	if trace.SpanContextFromContext(ctx).IsValid() {
-		propagation.TraceContext{}.Inject(ctx, propagation.HeaderCarrier(msg.Header))
-	}
 	return msg
-}
-
-// withTrace returns ctx with the trace context of a message.
-func withTrace(ctx context.Context, header nats.Header) context.Context {
-	if len(header) == 0 {
-		return ctx
-	}
-	return propagation.TraceContext{}.Extract(ctx, propagation.HeaderCarrier(header))
 }
 
 // failures counts attempts that fail, in all stores of a process.

@@ -4,26 +4,23 @@ import (
 	"context"
 	"sync"
 
-	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"
+	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
-
-	"github.com/toolsandbox/toolsandbox/internal/telemetry"
 )
 
 // memory is the transport within this process. Caller and handler share immutable messages, and get
-// copies of others.
+// copies of others. Telemetry measures no call: callers and services say what they do.
 type memory struct {
-	cfg       Config
-	telemetry *telemetry.Telemetry
-	conns     map[Service]*memoryConn
+	cfg   Config
+	conns map[Service]*memoryConn
 }
 
-func newMemory(cfg Config, t *telemetry.Telemetry) *memory {
-	m := &memory{cfg: cfg, telemetry: t, conns: make(map[Service]*memoryConn)}
+func newMemory(cfg Config) *memory {
+	m := &memory{cfg: cfg, conns: make(map[Service]*memoryConn)}
 	for _, s := range Services() {
 		ctx, cancel := context.WithCancel(context.Background())
 		m.conns[s] = &memoryConn{ctx: ctx, close: cancel, change: make(chan struct{})}
@@ -43,9 +40,6 @@ func (t *memory) open(s Service, g *guard) (server, error) {
 		goroutines: newPool(), stopped: make(chan struct{}),
 	}
 	h.ctx, h.cancel = context.WithCancel(h.conn.ctx)
-	if t.telemetry.Enabled() {
-		h.server, h.client = observer{handler: otelgrpc.NewServerHandler()}, observer{handler: otelgrpc.NewClientHandler(), client: true}
-	}
 	return h, nil
 }
 
@@ -123,16 +117,15 @@ func (c *memoryConn) serve(h *memoryServer) {
 
 // memoryServer is the server of a service of this process.
 type memoryServer struct {
-	conn           *memoryConn
-	guard          *guard
-	copier         copier
-	witness        witness               // of shared messages
-	methods        map[string]registered // by full name
-	goroutines     *pool                 // of calls
-	server, client observer
-	ctx            context.Context // ends with the running calls
-	cancel         context.CancelFunc
-	stopped        chan struct{}
+	conn       *memoryConn
+	guard      *guard
+	copier     copier
+	witness    witness               // of shared messages
+	methods    map[string]registered // by full name
+	goroutines *pool                 // of calls
+	ctx        context.Context       // ends with the running calls
+	cancel     context.CancelFunc
+	stopped    chan struct{}
 
 	mu       sync.Mutex
 	stopping bool
@@ -170,7 +163,7 @@ func (h *memoryServer) GracefulStop() {
 func (h *memoryServer) Stop() { h.cancel() }
 
 // enter counts a running call until leave. The handler's context ends with the server or the
-// caller's context. It has the caller's metadata but no values.
+// caller's context. It has the caller's metadata and trace but no other values.
 func (h *memoryServer) enter(ctx context.Context) (bounded context.Context, leave func(), err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -181,6 +174,9 @@ func (h *memoryServer) enter(ctx context.Context) (bounded context.Context, leav
 	bounded, cancel := context.WithCancel(handlerContext{ctx})
 	if sent, ok := metadata.FromOutgoingContext(ctx); ok {
 		bounded = metadata.NewIncomingContext(bounded, sent)
+	}
+	if at := trace.SpanContextFromContext(ctx); at.IsValid() {
+		bounded = trace.ContextWithRemoteSpanContext(bounded, at)
 	}
 	unlink := context.AfterFunc(h.ctx, cancel)
 	return bounded, func() { unlink(); cancel(); h.running.Done() }, nil

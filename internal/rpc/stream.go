@@ -22,26 +22,21 @@ func (h *memoryServer) NewStream(ctx context.Context, desc *grpc.StreamDesc, met
 	if !ok || m.stream == nil || desc.ClientStreams {
 		return nil, status.Errorf(codes.Unimplemented, "method %s not implemented", method)
 	}
-	ctx, end := h.client.begin(ctx, method)
 	bounded, leave, err := h.enter(ctx)
 	if err != nil {
-		end(err)
 		return nil, err
 	}
 	p := &pipe{copier: h.copier, request: make(chan proto.Message, 1), responses: make(chan proto.Message), ended: make(chan struct{})}
 	h.goroutines.run(func() {
 		defer leave()
 		defer close(p.ended)
-		p.err = h.stream(bounded, method, m, p)
-		end(p.err)
+		p.err = h.stream(bounded, m, p)
 	})
 	return clientStream{side{p, ctx}}, nil
 }
 
 // stream runs a handler with the server's side of a stream.
-func (h *memoryServer) stream(ctx context.Context, method string, m registered, p *pipe) (err error) {
-	ctx, end := h.server.begin(ctx, method)
-	defer func() { end(err) }()
+func (h *memoryServer) stream(ctx context.Context, m registered, p *pipe) error {
 	return h.callError(h.guard.stream(m.service, serverStream{side{p, ctx}}, nil, m.stream))
 }
 

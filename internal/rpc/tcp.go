@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"
+	"go.opentelemetry.io/otel/trace/noop"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/credentials"
@@ -81,10 +82,14 @@ func (t *tcp) open(s Service, g *guard) (server, error) {
 	admission := newGate(t.cfg, t.policy, s, listener.Addr(), t.logger)
 	options = append(options, admission.options()...)
 	if t.telemetry.Enabled() {
-		options = append(options, grpc.StatsHandler(otelgrpc.NewServerHandler()))
+		options = append(options, grpc.StatsHandler(otelgrpc.NewServerHandler(withoutSpans)))
 	}
 	return &tcpServer{Server: grpc.NewServer(options...), listener: filelimit.Listener(listener, t.logger), gate: admission}, nil
 }
+
+// withoutSpans measures calls and forwards their trace. Services describe what they do in spans of
+// their own, one for a call.
+var withoutSpans = otelgrpc.WithTracerProvider(noop.NewTracerProvider())
 
 // tcpServer is a gRPC server with its listener.
 type tcpServer struct {
@@ -171,7 +176,7 @@ func clientOptions(cfg Config, t *telemetry.Telemetry) []grpc.DialOption {
 		}),
 	}
 	if t.Enabled() {
-		options = append(options, grpc.WithStatsHandler(otelgrpc.NewClientHandler()))
+		options = append(options, grpc.WithStatsHandler(otelgrpc.NewClientHandler(withoutSpans)))
 	}
 	return options
 }

@@ -2,11 +2,9 @@ package rpc
 
 import (
 	"context"
-	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/stats"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 )
@@ -45,7 +43,7 @@ func checkOptions(options []grpc.CallOption) error {
 
 // Invoke implements grpc.ClientConnInterface. The handler runs in another goroutine, so that the
 // caller is free as soon as its ctx ends. A handler cannot set headers here, and sees no peer.
-func (h *memoryServer) Invoke(ctx context.Context, method string, request, response any, options ...grpc.CallOption) (err error) {
+func (h *memoryServer) Invoke(ctx context.Context, method string, request, response any, options ...grpc.CallOption) error {
 	if err := checkOptions(options); err != nil {
 		return err
 	}
@@ -60,8 +58,6 @@ func (h *memoryServer) Invoke(ctx context.Context, method string, request, respo
 	if m.sharesRequest {
 		h.witness.see(sent)
 	}
-	ctx, end := h.client.begin(ctx, method)
-	defer func() { end(err) }()
 	bounded, leave, err := h.enter(ctx)
 	if err != nil {
 		return err
@@ -86,9 +82,7 @@ func (h *memoryServer) Invoke(ctx context.Context, method string, request, respo
 }
 
 // handle runs a handler.
-func (h *memoryServer) handle(ctx context.Context, method string, m registered, request any) (response proto.Message, err error) {
-	ctx, end := h.server.begin(ctx, method)
-	defer func() { end(err) }()
+func (h *memoryServer) handle(ctx context.Context, method string, m registered, request any) (proto.Message, error) {
 	decode := func(any) error { return nil } // the interceptor has the request
 	answered, err := m.unary(m.service, ctx, decode, func(ctx context.Context, _ any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
 		return h.guard.unary(ctx, request, info, handler)
@@ -115,23 +109,4 @@ func (handlerContext) Value(any) any { return nil }
 // AfterFunc lets derived contexts end with the caller's context without a goroutine each.
 func (c handlerContext) AfterFunc(f func()) (stop func() bool) {
 	return context.AfterFunc(c.Context, f)
-}
-
-// observer reports one side of each call to telemetry. It does nothing without a handler.
-type observer struct {
-	handler stats.Handler
-	client  bool
-}
-
-// begin reports the begin of a call, and end its end.
-func (o observer) begin(ctx context.Context, method string) (observed context.Context, end func(error)) {
-	if o.handler == nil {
-		return ctx, func(error) {}
-	}
-	start := time.Now()
-	ctx = o.handler.TagRPC(ctx, &stats.RPCTagInfo{FullMethodName: method})
-	o.handler.HandleRPC(ctx, &stats.Begin{Client: o.client, BeginTime: start})
-	return ctx, func(err error) {
-		o.handler.HandleRPC(ctx, &stats.End{Client: o.client, BeginTime: start, EndTime: time.Now(), Error: err})
-	}
 }

@@ -9,7 +9,7 @@ import (
 
 type rootKey struct{}
 
-// generator generates random span ids. The ids of a rollout's root span come from the context.
+// generator generates random span ids. The ids of a root span come from the context.
 type generator struct{}
 
 // NewIDs returns the ids of a root span.

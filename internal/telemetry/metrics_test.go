@@ -129,7 +129,7 @@ func TestTracesWithoutMetrics(t *testing.T) {
 	if !tel.Enabled() || tel.Measures() {
 		t.Errorf("Enabled, Measures: got %v, %v, want true, false", tel.Enabled(), tel.Measures())
 	}
-	child(tel.Rollout(t.Context(), "s.0"), "child")
+	child(tel.Rollout(t.Context(), "s.0", 0), "child")
 	if err := tel.Close(t.Context()); err != nil {
 		t.Fatalf("Close: %v", err)
 	}

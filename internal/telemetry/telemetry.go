@@ -1,15 +1,13 @@
 // Package telemetry exports OpenTelemetry traces and metrics through OTLP, and metrics to scrapes
 // of Prometheus. Every rollout has its own trace, whose id derives from the rollout's id, so that
-// all processes contribute to the same trace, also after restarts.
+// all processes contribute to the same trace, also after restarts. The names of spans and
+// attributes are those of the semantic conventions for generative AI, release 0.1.0.
 package telemetry
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"math"
 	"net"
 	"time"
 
@@ -28,6 +26,14 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/version"
 )
 
+// Ended spans wait in a queue for the next batch. A full queue drops spans. A killed process loses
+// the spans of the last spanDelay.
+const (
+	spanQueue = 16_384
+	spanBatch = 2_048
+	spanDelay = time.Second
+)
+
 // Config configures the export.
 type Config struct {
 	// Endpoint is the host:port of an OTLP gRPC receiver. Empty turns telemetry off.
@@ -41,6 +47,8 @@ type Config struct {
 	// MetricsListen is the host:port of /metrics for Prometheus, in plain text. Empty means that there
 	// is none.
 	MetricsListen string
+	// Content adds messages, arguments and results to the spans.
+	Content bool
 }
 
 // DefaultConfig returns telemetry turned off. If it is turned on, every rollout is traced and
@@ -54,7 +62,8 @@ func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
 	fs.Float64Var(&c.SampleRatio, "trace-ratio", c.SampleRatio, "sampling ratio of traces per rollout, 0 to 1")
 	fs.BoolVar(&c.Metrics, "otlp-metrics", c.Metrics, "send metrics to the OTLP receiver, too; false for one that takes only traces, such as Jaeger")
 	fs.StringVar(&c.MetricsListen, "metrics-listen", c.MetricsListen, "`host:port` of /metrics for Prometheus, in plain text (default: no such port)")
-	flagrule.Needs(fs, "otlp-endpoint", "otlp-tls", "trace-ratio", "otlp-metrics")
+	fs.BoolVar(&c.Content, "trace-content", c.Content, "record messages, arguments and results of tools in traces")
+	flagrule.Needs(fs, "otlp-endpoint", "otlp-tls", "trace-ratio", "trace-content", "otlp-metrics")
 }
 
 // Validate names the first field that is out of range.
@@ -74,8 +83,10 @@ func (c Config) Validate() error {
 // Telemetry is a running export. The zero value and nil export nothing. Safe for concurrent use.
 type Telemetry struct {
 	threshold uint64
+	content   bool
 	spans     *otlptrace.Exporter
 	traces    *sdktrace.TracerProvider
+	tracer    trace.Tracer
 	metrics   *measuring
 }
 
@@ -109,15 +120,17 @@ func Start(ctx context.Context, cfg Config, service string) (*Telemetry, error) 
 	}
 	t := &Telemetry{
 		threshold: threshold(cfg.SampleRatio),
+		content:   cfg.Content,
 		spans:     spans,
 		traces: sdktrace.NewTracerProvider(
-			sdktrace.WithBatcher(spans),
+			sdktrace.WithBatcher(spans, sdktrace.WithMaxQueueSize(spanQueue), sdktrace.WithMaxExportBatchSize(spanBatch), sdktrace.WithBatchTimeout(spanDelay)),
 			sdktrace.WithResource(res),
 			sdktrace.WithIDGenerator(generator{}),
-			sdktrace.WithSampler(sdktrace.ParentBased(sdktrace.TraceIDRatioBased(cfg.SampleRatio))),
+			sdktrace.WithSampler(sdktrace.ParentBased(rootSampler{})),
 		),
 		metrics: metrics,
 	}
+	t.tracer = t.traces.Tracer(Scope)
 	otel.SetTracerProvider(t.traces)
 	return t, nil
 }
@@ -127,6 +140,9 @@ func (t *Telemetry) Enabled() bool { return t != nil && t.traces != nil }
 
 // Measures reports whether metrics are exported.
 func (t *Telemetry) Measures() bool { return t != nil && t.metrics != nil }
+
+// Content reports whether spans have messages, arguments and results.
+func (t *Telemetry) Content() bool { return t.Enabled() && t.content }
 
 // Close flushes pending data until ctx is done, and stops the export.
 func (t *Telemetry) Close(ctx context.Context) error {
@@ -143,48 +159,4 @@ func (t *Telemetry) Close(ctx context.Context) error {
 		return fmt.Errorf("stop telemetry: %w", err)
 	}
 	return nil
-}
-
-// Rollout returns ctx within the trace of a rollout, below its root span. Without telemetry it
-// returns ctx.
-func (t *Telemetry) Rollout(ctx context.Context, rolloutID string) context.Context {
-	if !t.Enabled() {
-		return ctx
-	}
-	return trace.ContextWithRemoteSpanContext(ctx, t.root(rolloutID))
-}
-
-// RecordRoot records the root span of a rollout's trace. Exactly one process calls it, once, when
-// it knows the outcome.
-func (t *Telemetry) RecordRoot(ctx context.Context, rolloutID, name string, begin, end time.Time, attributes ...attribute.KeyValue) {
-	if !t.Enabled() {
-		return
-	}
-	root := t.root(rolloutID)
-	if !root.IsSampled() {
-		return
-	}
-	ctx = context.WithValue(trace.ContextWithSpanContext(ctx, trace.SpanContext{}), rootKey{}, root)
-	_, span := t.traces.Tracer("toolsandbox").Start(ctx, name,
-		trace.WithNewRoot(), trace.WithTimestamp(begin), trace.WithAttributes(attributes...))
-	span.End(trace.WithTimestamp(end))
-}
-
-// root returns the span context of a rollout's root span. Its ids are a digest of the rollout's id,
-// and its trace id decides on sampling.
-func (t *Telemetry) root(rolloutID string) trace.SpanContext {
-	sum := sha256.Sum256([]byte(rolloutID))
-	cfg := trace.SpanContextConfig{TraceID: trace.TraceID(sum[:16]), SpanID: trace.SpanID(sum[16:24]), Remote: true}
-	// The SDK's ratio sampler uses the same rule, so roots and orphans agree.
-	if binary.BigEndian.Uint64(cfg.TraceID[8:16])>>1 < t.threshold {
-		cfg.TraceFlags = trace.FlagsSampled
-	}
-	return trace.NewSpanContext(cfg)
-}
-
-func threshold(ratio float64) uint64 {
-	if ratio >= 1 {
-		return math.MaxUint64
-	}
-	return uint64(ratio * (1 << 63))
 }

@@ -148,17 +148,17 @@ func child(ctx context.Context, name string) {
 func TestAllProcessesContributeToOneTrace(t *testing.T) {
 	r := receive(t)
 	r.process(t, "orchestrator", 1, func(tel *telemetry.Telemetry) {
-		ctx := tel.Rollout(t.Context(), "s.0")
+		ctx := tel.Rollout(t.Context(), "s.0", 0)
 		ctx, outer := otel.Tracer("test").Start(ctx, "play")
 		child(ctx, "turn")
 		outer.End()
 	})
 	begin, end := time.Unix(100, 5), time.Unix(200, 7)
 	r.process(t, "evaluator", 1, func(tel *telemetry.Telemetry) {
-		child(tel.Rollout(t.Context(), "s.0"), "evaluate")
-		child(tel.Rollout(t.Context(), "s.1"), "evaluate")
+		child(tel.Rollout(t.Context(), "s.0", 0), "evaluate")
+		child(tel.Rollout(t.Context(), "s.1", 0), "evaluate")
 		ctx, other := otel.Tracer("test").Start(t.Context(), "elsewhere")
-		tel.RecordRoot(ctx, "s.0", "rollout", begin, end, attribute.String("scenario", "scene"))
+		tel.RecordRoot(ctx, telemetry.RolloutSpan("s.0", 0), telemetry.Root{Name: "rollout", Start: begin, End: end, Attributes: []attribute.KeyValue{attribute.String("scenario", "scene")}})
 		other.End()
 	})
 	traceID, rootID := ids("s.0")
@@ -186,8 +186,8 @@ func TestAllProcessesContributeToOneTrace(t *testing.T) {
 			t.Errorf("span %s: got %+v (found %v), want one of %s with parent %s", test.span, s, ok, test.service, test.parent)
 		}
 	}
-	if len(r.spans) != 6 {
-		t.Errorf("spans: got %d, want 6", len(r.spans))
+	if len(r.spans) != 5 {
+		t.Errorf("spans: got %d, want 5, and none of what belongs to no rollout", len(r.spans))
 	}
 }
 
@@ -203,12 +203,15 @@ func TestRatio(t *testing.T) {
 			r := receive(t)
 			r.process(t, "child", test.ratio, func(tel *telemetry.Telemetry) {
 				for i := range rollouts {
-					child(tel.Rollout(t.Context(), fmt.Sprintf("s.%d", i)), "child")
+					child(tel.Rollout(t.Context(), fmt.Sprintf("s.%d", i), 0), "child")
 				}
 			})
 			r.process(t, "root", test.ratio, func(tel *telemetry.Telemetry) {
 				for i := range rollouts {
-					tel.RecordRoot(t.Context(), fmt.Sprintf("s.%d", i), "root", time.Unix(1, 0), time.Unix(2, 0))
+					at := telemetry.RolloutSpan(fmt.Sprintf("s.%d", i), 0)
+					if tel.Samples(at) {
+						tel.RecordRoot(t.Context(), at, telemetry.Root{Name: "root", Start: time.Unix(1, 0), End: time.Unix(2, 0)})
+					}
 				}
 			})
 			found := map[string]map[string]int{"root": {}, "child": {}}
@@ -233,7 +236,7 @@ func TestSampledFollowsFromTheRollout(t *testing.T) {
 		sampled[ratio] = make(map[int]bool)
 		r.process(t, "p", ratio, func(tel *telemetry.Telemetry) {
 			for i := range 200 {
-				if trace.SpanContextFromContext(tel.Rollout(t.Context(), fmt.Sprintf("s.%d", i))).IsSampled() {
+				if trace.SpanContextFromContext(tel.Rollout(t.Context(), fmt.Sprintf("s.%d", i), 0)).IsSampled() {
 					sampled[ratio][i] = true
 				}
 			}
@@ -246,6 +249,35 @@ func TestSampledFollowsFromTheRollout(t *testing.T) {
 	}
 	if a, b := len(sampled[0.1]), len(sampled[0.5]); a == 0 || a >= b {
 		t.Errorf("sampled: got %d at 0.1 and %d at 0.5, want some and more", a, b)
+	}
+}
+
+// A later round of a rollout has its own trace, which is none of another rollout or of a sweep.
+func TestRoundsHaveTheirOwnTraces(t *testing.T) {
+	known := make(map[trace.TraceID]string)
+	for name, at := range map[string]trace.SpanContext{
+		"s.1": telemetry.RolloutSpan("s.1", 0), "s.1 in round 1": telemetry.RolloutSpan("s.1", 1), "s.1 in round 11": telemetry.RolloutSpan("s.1", 11),
+		"s": telemetry.SweepSpan("s", 0), "s in round 1": telemetry.SweepSpan("s", 1), "s.11": telemetry.RolloutSpan("s.11", 0),
+	} {
+		if other, taken := known[at.TraceID()]; taken || !at.IsValid() {
+			t.Errorf("%s: got the trace of %q, want its own", name, other)
+		}
+		known[at.TraceID()] = name
+	}
+}
+
+func TestTraceparent(t *testing.T) {
+	if got := telemetry.Traceparent(t.Context()); got != "" {
+		t.Errorf("without a trace: got %q, want none", got)
+	}
+	state, err := trace.ParseTraceState("secret=1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{2}, TraceState: state})
+	want := "00-01000000000000000000000000000000-0200000000000000-00"
+	if got := telemetry.Traceparent(trace.ContextWithSpanContext(t.Context(), at)); got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
@@ -274,13 +306,13 @@ func TestTurnedOff(t *testing.T) {
 				t.Error("Enabled: got true, want false")
 			}
 			ctx := t.Context()
-			if got := tel.Rollout(ctx, "s.0"); got != ctx {
+			if got := tel.Rollout(ctx, "s.0", 0); got != ctx {
 				t.Errorf("Rollout: got another context, %v", got)
 			}
-			if got := testing.AllocsPerRun(100, func() { _ = tel.Rollout(ctx, "s.0") }); got != 0 {
+			if got := testing.AllocsPerRun(100, func() { _ = tel.Rollout(ctx, "s.0", 0) }); got != 0 {
 				t.Errorf("allocations of Rollout: got %v, want 0", got)
 			}
-			tel.RecordRoot(ctx, "s.0", "rollout", time.Unix(1, 0), time.Unix(2, 0))
+			tel.RecordRoot(ctx, telemetry.RolloutSpan("s.0", 0), telemetry.Root{Name: "rollout", Start: time.Unix(1, 0), End: time.Unix(2, 0)})
 			if err := tel.Close(ctx); err != nil {
 				t.Errorf("Close: got %v, want nil", err)
 			}
@@ -302,7 +334,7 @@ func TestNoReceiver(t *testing.T) {
 	if err != nil {
 		t.Fatalf("Start: got %v, want nil", err)
 	}
-	child(tel.Rollout(t.Context(), "s.0"), "child")
+	child(tel.Rollout(t.Context(), "s.0", 0), "child")
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	if err := tel.Close(ctx); err == nil || !strings.HasPrefix(err.Error(), "stop telemetry: ") {

@@ -12,13 +12,11 @@ import (
 	"sync"
 	"time"
 
-	"go.opentelemetry.io/otel/attribute"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"github.com/toolsandbox/toolsandbox/internal/euroeval"
 	"github.com/toolsandbox/toolsandbox/internal/measure"
-	"github.com/toolsandbox/toolsandbox/internal/telemetry"
 	"github.com/toolsandbox/toolsandbox/original/resultfile"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
@@ -50,7 +48,6 @@ type collector struct {
 	directory *directory
 	record    *results.Run
 	earlier   map[string]results.Outcome // of a resumed run, by id
-	telemetry *telemetry.Telemetry
 	draws     euroeval.Settings
 	euroeval  *results.EuroEval // nil until finish, and if no record was played
 
@@ -70,14 +67,14 @@ type collector struct {
 // newCollector returns a collector of a run that is interrupted when ctx ends. It then still writes
 // finished rollouts, within a time limit. EuroEval draws with the run's seed, if it has one.
 func newCollector(
-	ctx context.Context, spec sweep.Spec, draws euroeval.Settings, directory *directory, record *results.Run, traces *telemetry.Telemetry,
+	ctx context.Context, spec sweep.Spec, draws euroeval.Settings, directory *directory, record *results.Run,
 ) *collector {
 	if spec.Seed != 0 {
 		draws.Seed = uint64(spec.Seed)
 	}
 	c := &collector{
 		spec: spec, served: sweep.HasToolServers(spec.Scenarios), draws: draws, scenarios: make(map[string]*scenariov1.Scenario, len(spec.Scenarios)),
-		directory: directory, record: record, telemetry: traces, earlier: make(map[string]results.Outcome, len(record.Rollouts)),
+		directory: directory, record: record, earlier: make(map[string]results.Outcome, len(record.Rollouts)),
 	}
 	for _, rollout := range record.Rollouts {
 		c.earlier[rollout.ID] = rollout
@@ -168,9 +165,6 @@ func (c *collector) write(result *busv1.Result) (results.Rollout, report.Row, er
 	default:
 		return results.Rollout{}, report.Row{}, err
 	}
-	started, updated := trajectory.GetStarted().AsTime(), trajectory.GetUpdated().AsTime()
-	c.telemetry.RecordRoot(c.ctx, id, "rollout "+scenario.GetSetup().GetName(), started, updated,
-		attribute.String("toolsandbox.rollout.id", id), attribute.Float64("toolsandbox.similarity", result.GetSimilarity()))
 	rollout.Messages, rollout.Tables = nil, nil // the summary needs neither
 	return rollout, report.Row{Name: c.name(result), Result: result, Duration: results.Worked(rollout.Work), Usage: trajectory.GetUsage()}, nil
 }

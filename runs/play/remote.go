@@ -14,6 +14,7 @@ func remoteFlags() map[string]string {
 	const (
 		gateway  = "give it to toolsandbox serve agentgw there"
 		toolHost = "give it to toolsandbox serve toolhost there"
+		services = "give it to each toolsandbox serve there"
 	)
 	return map[string]string{
 		"agent-ca": gateway, "attach-cert": gateway, "attach-client-ca": gateway, "attach-key": gateway, "attach-listen": gateway, "agentgw-breaker-failures": gateway,
@@ -23,6 +24,7 @@ func remoteFlags() map[string]string {
 		"orchestrator-respond-timeout": "give it to toolsandbox serve orchestrator there",
 		"data-dir":                     "give --toolhost-dir to toolsandbox serve toolhost there",
 		"sync":                         "give it to toolsandbox serve nats there",
+		"trace-content":                services, "trace-ratio": services,
 	}
 }
 

@@ -22,7 +22,7 @@ func remoteValues() map[string]string {
 		"agent-ca": "ca.pem", "attach-cert": "cert.pem", "attach-client-ca": "ca.pem", "attach-key": "key.pem", "attach-listen": "localhost:9", "agentgw-breaker-failures": "5",
 		"agentgw-limit": "openai=rpm:5", "agentgw-limit-queue": "5", "agentgw-max-pause": "5s", "agentgw-max-wait": "5s",
 		"agentgw-price-file": "price.yaml", "agentgw-template-dir": "templates", "toolhost-service-timeout": "5s", "toolhost-tool-server-timeout": "5s",
-		"toolhost-service-url": "http://localhost:1", "orchestrator-respond-timeout": "5s", "data-dir": "data", "sync": "always",
+		"toolhost-service-url": "http://localhost:1", "orchestrator-respond-timeout": "5s", "data-dir": "data", "sync": "always", "trace-content": "true", "trace-ratio": "0.5",
 	}
 }
 
@@ -82,9 +82,9 @@ func hasEnd(got, want string) bool {
 func TestRemoteFlagsAreComplete(t *testing.T) {
 	useful := []string{
 		"agent", "user", "attach-token-file", "base-url", "user-base-url", "temperature", "max-tokens", "user-temperature", "user-max-tokens", "model-timeout", "reasoning-effort", "user-reasoning-effort", "thinking-budget",
-		"user-thinking-budget", "stop", "model-seed", "user-stop", "user-model-seed", "spend-tokens", "spend-usd", "require-price", "pack", "builtin", "scenarios", "variants", "language", "split", "iterations", "compat-order", "test-mode", "out", "parallel", "trials", "seed", "compat",
+		"user-thinking-budget", "stop", "model-seed", "user-stop", "user-model-seed", "spend-tokens", "spend-usd", "require-price", "pack", "builtin", "scenarios", "category", "exclude", "limit", "limit-seed", "variants", "language", "split", "iterations", "compat-order", "test-mode", "out", "parallel", "trials", "seed", "compat",
 		"max-rollout-bytes", "repeat-limit", "probe", "allow-no-tools", "floors", "services", "resume", "replay", "preferred-tool-backend", "wait", "sweep-id", "json", "remote", "orchestrator-addr", "evaluator-addr",
-		"toolhost-tool-server", "tls-cert", "tls-key", "tls-ca", "token-file", "max-message-bytes", "remote-wait", "log-format", "log-level", "otlp-endpoint", "otlp-tls", "trace-ratio", "otlp-metrics", "metrics-listen",
+		"toolhost-tool-server", "tls-cert", "tls-key", "tls-ca", "token-file", "max-message-bytes", "remote-wait", "log-format", "log-level", "otlp-endpoint", "otlp-tls", "trace-ui", "otlp-metrics", "metrics-listen",
 	}
 	flags := pflag.NewFlagSet("run", pflag.ContinueOnError)
 	New(results.Program{}).RegisterFlags(flags)

@@ -28,8 +28,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/agentgw/player"
 )
 
-// flushLimit is the timeout of sending the last telemetry.
-const flushLimit = time.Second
+// FlushLimit is the timeout of sending the last telemetry.
+const FlushLimit = time.Second
 
 // errCreating means that it is unknown whether the services have the sweep.
 var errCreating = errors.New("interrupted while creating the sweep")
@@ -50,6 +50,7 @@ type Options struct {
 	installation standalone.Config
 	log          process.LogConfig
 	telemetry    telemetry.Config
+	traceUI      string
 	models       modelOptions
 	euroeval     euroeval.Settings
 	spend        spendOptions
@@ -124,6 +125,7 @@ func (o *Options) RegisterFlags(flags *pflag.FlagSet) {
 	o.installation.AgentGateway.RegisterBudgetFlags(flags)
 	o.log.RegisterFlags(flags)
 	o.telemetry.RegisterFlags(flags)
+	flags.StringVar(&o.traceUI, "trace-ui", "", "`address` of Jaeger's user interface: print links to the traces of the worst rollouts, e.g. http://localhost:16686")
 }
 
 func (o *Options) registerEuroEval(flags *pflag.FlagSet) {
@@ -180,7 +182,7 @@ func (o *Options) validate() error {
 	if o.wait < 0 {
 		return fmt.Errorf("--wait: %s given, expected 0s or more, e.g. 5m", o.wait)
 	}
-	return errors.Join(o.log.Validate(), o.telemetry.Validate(), o.installation.Network.Validate(), o.installation.ToolHost.Validate(),
+	return errors.Join(o.log.Validate(), o.telemetry.Validate(), o.checkTraceUI(), o.installation.Network.Validate(), o.installation.ToolHost.Validate(),
 		o.installation.AgentGateway.Validate(), o.installation.Orchestrator.Validate())
 }
 
@@ -302,7 +304,7 @@ func (o *Options) Run(ctx context.Context, args []string, stdin io.Reader, stdou
 	}
 	logger := o.log.New(stderr)
 	defer func() {
-		flush, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushLimit)
+		flush, cancel := context.WithTimeout(context.WithoutCancel(ctx), FlushLimit)
 		defer cancel()
 		if closeErr := traces.Close(flush); closeErr != nil {
 			logger.Warn("telemetry is incomplete", "error", closeErr)
@@ -320,7 +322,7 @@ func (o *Options) Run(ctx context.Context, args []string, stdin io.Reader, stdou
 		return err
 	}
 	defer func() { err = standalone.Join(err, people.close()) }()
-	collector := newCollector(ctx, spec, o.euroeval, directory, record, traces)
+	collector := newCollector(ctx, spec, o.euroeval, directory, record)
 	watched := o.play(ctx, running, spec, directory, collector, stderr)
 	if err := collector.finish(); err != nil {
 		return o.interrupted(ctx, errors.Join(watched, err), collector)
@@ -434,6 +436,7 @@ func (o *Options) show(stdout, stderr io.Writer, collector *collector) error {
 		report.WriteTable(stdout, collector.rows, summary.Categories), report.WriteEuroEval(stdout, collector.euroeval),
 		report.WriteFloors(stdout, totals.Floors, summary.Mean(), totals.Scored, totals.Rollouts), report.WriteCauses(stdout, totals.CauseCounts),
 		report.WriteUserFlags(stdout, totals.UserFlagCounts), report.WriteUsage(stdout, collector.rows), report.WriteInstances(stdout, collector.record.Agent, collector.record.User),
+		report.WriteTraces(stdout, o.traceUI, collector.rows),
 	); err != nil {
 		return err
 	}

@@ -49,6 +49,7 @@ func Run(ctx context.Context, cfg Config, node rpc.Network, stores bus.AgentGate
 		return fmt.Errorf("agent gateway: %w", err)
 	}
 	defer func() { err = errors.Join(err, server.Close()) }()
+	server.content = node.Telemetry().Content()
 	defer context.AfterFunc(work, server.models.Abort)()
 	unserve, err := stores.ServeLoad(func(sweepID string) *busv1.Load {
 		asked, limited := server.models.Load(sweepID)

@@ -15,6 +15,7 @@ import (
 	"go.opentelemetry.io/otel/propagation"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
@@ -416,19 +417,30 @@ func TestTrace(t *testing.T) {
 		parent.Store(strings.Join(md.Get("traceparent"), ","))
 		return &agentv1.ActResponse{Text: "ok"}, nil
 	})
-	client := serve(t, agentgw.DefaultConfig(), natstest.Start(t))
-	if _, err := client.Respond(t.Context(), ask(plugin(address, 0))); err != nil {
+	client, err := agentgw.NewServer(agentgw.DefaultConfig(), natstest.Start(t), nil)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := client.Respond(t.Context(), ask(play(t, agent, "oracle"))); err != nil {
+	t.Cleanup(func() {
+		if err := client.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	within := trace.ContextWithSpanContext(t.Context(), trace.NewSpanContext(trace.SpanContextConfig{
+		TraceID: trace.TraceID{1}, SpanID: trace.SpanID{2}, TraceFlags: trace.FlagsSampled,
+	}))
+	if _, err := client.Respond(within, ask(plugin(address, 0))); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.Respond(within, ask(play(t, agent, "oracle"))); err != nil {
 		t.Fatal(err)
 	}
 	traces := make(map[string]string)
 	for _, span := range recorder.Ended() {
 		traces[span.Name()] = span.SpanContext().TraceID().String()
 	}
-	if traces["chat oracle"] == "" || traces["invoke_agent mine"] == "" {
-		t.Errorf("spans: got %v, want chat oracle and invoke_agent mine among them", traces)
+	if len(traces) != 1 || traces["invoke_agent mine"] == "" {
+		t.Errorf("spans: got %v, want invoke_agent mine, and none of an oracle", traces)
 	}
 	if got, _ := parent.Load().(string); !strings.Contains(got, traces["invoke_agent mine"]) || got == "" {
 		t.Errorf("traceparent at the plug-in: got %q, want one of trace %q", got, traces["invoke_agent mine"])

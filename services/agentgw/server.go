@@ -9,8 +9,6 @@ import (
 
 	lru "github.com/hashicorp/golang-lru/v2"
 	"go.opentelemetry.io/otel"
-	"go.opentelemetry.io/otel/attribute"
-	otelcodes "go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -18,6 +16,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/bus"
 	"github.com/toolsandbox/toolsandbox/internal/pricing"
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
+	"github.com/toolsandbox/toolsandbox/internal/telemetry"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/attach"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/model"
@@ -85,6 +84,7 @@ type Server struct {
 	turns     turns
 	cancelled cancellations
 	tracer    trace.Tracer
+	content   bool // spans have messages
 }
 
 // newServer returns a server that records turns with the recorder and reaches agents at other
@@ -128,7 +128,7 @@ func newServer(
 	}
 	return &Server{
 		life: life, recorder: recorder, relay: relay, replicas: replicas, replica: replica, plugins: plugins, agents: agents, models: models, tools: tools, history: past,
-		tracer: otel.Tracer("agentgw"),
+		tracer: otel.Tracer(telemetry.Scope),
 	}, nil
 }
 
@@ -151,28 +151,7 @@ func (s *Server) playHere(ctx context.Context, req *agentgwv1.RespondRequest) (*
 	response, err := s.respond(turn, req)
 	err = throttleIfCancelled(turn, err)
 	end()
-	return traceTurn(span, response, err)
-}
-
-// traceTurn returns a turn's response or status, and describes it in the span.
-func traceTurn(span trace.Span, response *agentgwv1.RespondResponse, err error) (*agentgwv1.RespondResponse, error) {
-	if throttled, isThrottled := errors.AsType[*model.Throttled](err); isThrottled {
-		response, err = &agentgwv1.RespondResponse{Throttled: &agentgwv1.Throttled{SpendLimitReached: throttled.SpendLimitReached, Detail: throttled.Error()}}, nil
-	}
-	if err != nil {
-		span.SetStatus(otelcodes.Error, err.Error())
-		return nil, statusError(err)
-	}
-	if failure := response.GetFailure(); failure != nil {
-		span.SetStatus(otelcodes.Error, failure.GetDetail())
-	}
-	if usage := response.GetUsage(); pricing.HasTokens(usage) {
-		span.SetAttributes(
-			attribute.Int64("gen_ai.usage.input_tokens", usage.GetInputTokens()),
-			attribute.Int64("gen_ai.usage.output_tokens", usage.GetOutputTokens()),
-		)
-	}
-	return response, nil
+	return s.traceTurn(span, req, response, err)
 }
 
 // respond asks the player for its turn. It records only what cannot be computed again.
@@ -261,33 +240,6 @@ func (s *Server) toolsOf(ctx context.Context, req *agentgwv1.RespondRequest) (*t
 	tools := turn.NewTools(set.GetTools())
 	s.tools.Add(digest, tools)
 	return tools, nil
-}
-
-// startSpan opens the span of a turn, with the attributes of OpenTelemetry's conventions for
-// generative AI.
-func (s *Server) startSpan(ctx context.Context, req *agentgwv1.RespondRequest) (context.Context, trace.Span) {
-	operation := "chat"
-	if req.GetPlayer().GetPlugin() != nil {
-		operation = "invoke_agent"
-	}
-	name := req.GetPlayer().GetName()
-	ctx, span := s.tracer.Start(ctx, operation+" "+name, trace.WithSpanKind(trace.SpanKindClient))
-	if span.IsRecording() {
-		span.SetAttributes(
-			attribute.String("gen_ai.operation.name", operation),
-			attribute.String("gen_ai.agent.name", name),
-			attribute.String("gen_ai.conversation.id", req.GetRolloutId()),
-			attribute.String("toolsandbox.role", world.RoleName(req.GetRole())),
-			attribute.Int("toolsandbox.message.index", int(req.GetIndex())),
-		)
-		if m := req.GetPlayer().GetModel(); m != nil {
-			span.SetAttributes(
-				attribute.String("gen_ai.provider.name", m.GetProvider()),
-				attribute.String("gen_ai.request.model", m.GetModel()),
-			)
-		}
-	}
-	return ctx, span
 }
 
 // statusError returns an error with its gRPC code and, where it is known, its failure class.

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"sync"
 
-	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/sync/errgroup"
 	"google.golang.org/grpc"
 
@@ -31,7 +30,7 @@ func Run(ctx context.Context, cfg Config, node rpc.Network, stores bus.Evaluator
 		return fmt.Errorf("evaluator: %w", err)
 	}
 	logger := node.Logger(rpc.Evaluator)
-	scorer, err := newScorer(stores, logger)
+	scorer, err := newScorer(stores, node.Telemetry(), logger)
 	if err != nil {
 		return fmt.Errorf("evaluator: %w", err)
 	}
@@ -125,11 +124,10 @@ func follow(ctx context.Context, cfg Config, b bus.Evaluator, s *scorer, assembl
 // addEntry adds an entry to the state of its rollout. It ignores a broken log, which must not stop
 // the others; the rollout's worker requests the result.
 func (s *scorer) addEntry(ctx context.Context, assembler *assemble.Assembler, id string, seq uint64, entry *busv1.LogEntry) (*assemble.Trajectory, error) {
-	span := trace.SpanContextFromContext(ctx)
-	trajectory, err := assembler.AddEntry(id, seq, entry, span)
+	trajectory, err := assembler.AddEntry(id, seq, entry)
 	if errors.Is(err, assemble.ErrReopened) {
 		err = s.retryUnavailable(ctx, func() (err error) {
-			trajectory, err = restore(ctx, s.bus, assembler, id, span)
+			trajectory, err = restore(ctx, s.bus, assembler, id)
 			return err
 		})
 	}
@@ -142,12 +140,12 @@ func (s *scorer) addEntry(ctx context.Context, assembler *assemble.Assembler, id
 
 // restore reads a reopened rollout from the bus, because its state may have been dropped when it
 // ended.
-func restore(ctx context.Context, b bus.Evaluator, assembler *assemble.Assembler, id string, span trace.SpanContext) (*assemble.Trajectory, error) {
+func restore(ctx context.Context, b bus.Evaluator, assembler *assemble.Assembler, id string) (*assemble.Trajectory, error) {
 	log, snapshots, err := read(ctx, b, id)
 	if err != nil {
 		return nil, err
 	}
-	return assembler.Restore(id, log, snapshots, span)
+	return assembler.Restore(id, log, snapshots)
 }
 
 // read returns the log and snapshots of a rollout from the bus.

@@ -45,7 +45,7 @@ func TestRetryWhileUnavailable(t *testing.T) {
 
 func testScorer(tb testing.TB, b bus.Evaluator) *scorer {
 	tb.Helper()
-	s, err := newScorer(b, slog.New(slog.DiscardHandler))
+	s, err := newScorer(b, nil, slog.New(slog.DiscardHandler))
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
 	"github.com/toolsandbox/toolsandbox/internal/measure"
+	"github.com/toolsandbox/toolsandbox/internal/telemetry"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
@@ -38,11 +39,15 @@ type startingWorld struct {
 	tables     translate.Versions
 	world      *cause.World
 	categories []string
+	// scenario describes the scenario in traces.
+	scenario []attribute.KeyValue
 }
 
 // scorer scores trajectories. It is safe for concurrent use.
 type scorer struct {
 	bus      bus.Evaluator
+	traces   *telemetry.Telemetry
+	tracer   trace.Tracer
 	logger   *slog.Logger
 	compiled *lru.Cache[string, *translate.Evaluation]
 	// starting are the starts of rollouts, by digest of the setup.
@@ -50,14 +55,16 @@ type scorer struct {
 	meters   *meters
 }
 
-func newScorer(b bus.Evaluator, logger *slog.Logger) (*scorer, error) {
+func newScorer(b bus.Evaluator, traces *telemetry.Telemetry, logger *slog.Logger) (*scorer, error) {
 	compiled, err := lru.New[string, *translate.Evaluation](cacheSize)
 	starting, err2 := lru.New[string, *startingWorld](cacheSize)
 	meters, err3 := newMeters()
 	if err := errors.Join(err, err2, err3); err != nil {
 		return nil, err
 	}
-	return &scorer{bus: b, logger: logger, compiled: compiled, starting: starting, meters: meters}, nil
+	return &scorer{
+		bus: b, traces: traces, tracer: otel.Tracer(telemetry.Scope), logger: logger, compiled: compiled, starting: starting, meters: meters,
+	}, nil
 }
 
 // retryUnavailable retries a task while NATS does not answer. Each attempt takes the timeout of the
@@ -74,10 +81,7 @@ func (s *scorer) retryUnavailable(ctx context.Context, task func() error) error 
 
 // storeResult scores a complete trajectory and stores its result unless it has one.
 func (s *scorer) storeResult(ctx context.Context, trajectory *assemble.Trajectory) error {
-	ctx = trace.ContextWithRemoteSpanContext(ctx, trajectory.Span)
-	ctx, span := otel.Tracer("evaluator").Start(ctx, "evaluate "+trajectory.Rollout.GetScenario())
-	defer span.End()
-	start := time.Now()
+	began := time.Now()
 	result, err := s.result(ctx, trajectory)
 	if errors.Is(err, errUnscorable) {
 		// No retry makes this trajectory scorable, so its result contains the reason.
@@ -92,15 +96,7 @@ func (s *scorer) storeResult(ctx context.Context, trajectory *assemble.Trajector
 		return err
 	}
 	result.Rollout, result.Round = trajectory.Rollout, trajectory.Round
-	if span.IsRecording() {
-		span.SetAttributes(attribute.Float64("gen_ai.evaluation.score.value", result.GetSimilarity()),
-			attribute.Int("toolsandbox.turn_count", int(result.GetTurnCount())))
-	}
-	created, err := s.bus.PublishResult(ctx, result)
-	if created {
-		s.stored(ctx, start, result)
-	}
-	return err
+	return s.publish(ctx, trajectory, result, began)
 }
 
 // handleRequest scores an ended rollout, or stores the failure of one that its worker gives up. No
@@ -114,8 +110,7 @@ func (s *scorer) handleRequest(ctx context.Context, request *busv1.Result) error
 		s.logger.Error("request of a result refused: only an evaluator scores", "rollout", request.GetRollout().GetId(), "reason", end.GetReason())
 		return nil
 	}
-	_, err := s.bus.PublishResult(ctx, &busv1.Result{Rollout: request.GetRollout(), Round: request.GetRound(), End: end})
-	return err
+	return s.publishFailure(ctx, request.GetRollout(), request.GetRound(), end)
 }
 
 // scoreStored scores an ended rollout from its stored log and snapshots, unless its round has a
@@ -145,8 +140,7 @@ func (s *scorer) scoreStored(ctx context.Context, rollout *busv1.Rollout, round 
 	end := &busv1.End{
 		Reason: busv1.EndReason_END_REASON_INFRASTRUCTURE, Detail: err.Error(), FailureClass: agentgwv1.FailureClass_FAILURE_CLASS_INTERNAL,
 	}
-	_, err = s.bus.PublishResult(ctx, &busv1.Result{Rollout: rollout, Round: round, End: end})
-	return err
+	return s.publishFailure(ctx, rollout, round, end)
 }
 
 // result scores a trajectory and checks its user, unless that is a script. It does not read the
@@ -258,6 +252,9 @@ func (s *scorer) startingWorld(ctx context.Context, digest string) (*startingWor
 		tables:     translate.NewVersions(setup.GetTables()),
 		categories: setup.GetCategories(),
 		world:      cause.NewWorld(setup.GetClock().GetTimeZone(), setup.GetCategories(), setup.GetTables(), setup.GetSchema()),
+		scenario: []attribute.KeyValue{
+			telemetry.Categories.StringSlice(setup.GetCategories()), telemetry.Variant.String(variant(setup.GetTools().GetAugmentations())),
+		},
 	}
 	s.starting.Add(digest, starting)
 	return starting, nil

@@ -51,6 +51,7 @@ func Run(ctx context.Context, cfg Config, node rpc.Network, stores bus.Orchestra
 		tools:  toolhostv1.NewToolHostServiceClient(node.Conn(rpc.ToolHost)),
 		done:   ctx.Done(),
 		logger: node.Logger(rpc.Orchestrator),
+		traces: node.Telemetry(),
 
 		progressInterval: progressInterval,
 	}

@@ -10,11 +10,13 @@ import (
 	"sync"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
+	"github.com/toolsandbox/toolsandbox/internal/telemetry"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
@@ -40,6 +42,7 @@ type server struct {
 	tools  toolhostv1.ToolHostServiceClient
 	done   <-chan struct{} // closed when the process stops
 	logger *slog.Logger
+	traces *telemetry.Telemetry
 	// progressInterval is how long a watch waits for a result before it sends progress, and the
 	// interval of further progress.
 	progressInterval time.Duration
@@ -64,11 +67,25 @@ func statusOf(err error) error {
 
 // CreateSweep implements OrchestratorService.
 func (s *server) CreateSweep(ctx context.Context, req *orchestratorv1.CreateSweepRequest) (*orchestratorv1.CreateSweepResponse, error) {
+	began := time.Now()
 	total, done, err := s.createSweep(ctx, req)
 	if err != nil {
 		return nil, statusOf(err)
 	}
+	s.traceSweep(ctx, req, began, total-done)
 	return &orchestratorv1.CreateSweepResponse{Total: int64(total), Done: int64(done)}, nil
+}
+
+// traceSweep records the span of a round of a sweep, to which the traces of its rollouts link.
+func (s *server) traceSweep(ctx context.Context, req *orchestratorv1.CreateSweepRequest, began time.Time, queued int) {
+	id, round := req.GetSweepId(), req.GetRound()
+	if queued == 0 || !s.traces.Enabled() {
+		return
+	}
+	s.traces.RecordRoot(ctx, telemetry.SweepSpan(id, round), telemetry.Root{
+		Name: "create_sweep", Start: began, End: time.Now(),
+		Attributes: []attribute.KeyValue{telemetry.SweepID.String(id), telemetry.Round.Int(int(round)), telemetry.Rollouts.Int(queued)},
+	})
 }
 
 func (s *server) createSweep(ctx context.Context, req *orchestratorv1.CreateSweepRequest) (total, done int, err error) {

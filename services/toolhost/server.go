@@ -6,20 +6,15 @@ import (
 	"strings"
 	"time"
 
-	"go.opentelemetry.io/otel"
-	"go.opentelemetry.io/otel/attribute"
-	otelcodes "go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
-	"github.com/toolsandbox/toolsandbox/internal/messagetext"
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
-	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/executor"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/host"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/store"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/tool"
@@ -39,6 +34,9 @@ type server struct {
 	// hosts returns the live tool hosts.
 	hosts  func() (epoch int64, addresses []string)
 	meters *meters
+	tracer trace.Tracer
+	// content adds arguments and results to spans.
+	content bool
 }
 
 // statusOf converts errors of the host to gRPC statuses.
@@ -76,7 +74,9 @@ func (s *server) CreateSession(ctx context.Context, req *toolhostv1.CreateSessio
 		return nil, err
 	}
 	s.meters.created.Add(ctx, 1)
+	ctx, end := s.startSpan(ctx, "create_session")
 	response, err := s.host.Create(ctx, req.GetSessionId(), made)
+	end(err)
 	if err != nil {
 		return nil, statusOf(err)
 	}
@@ -109,7 +109,7 @@ func (s *server) Execute(ctx context.Context, req *toolhostv1.ExecuteRequest) (*
 	}
 	start := time.Now()
 	batch := host.Batch{Index: req.GetIndex(), Calls: req.GetCalls(), Now: req.Now, Digest: req.GetSessionDigest()}
-	response, err := s.host.Execute(ctx, req.GetSessionId(), batch, observer(ctx))
+	response, err := s.host.Execute(ctx, req.GetSessionId(), batch, s.observer(ctx))
 	if err != nil {
 		err = statusOf(err)
 	}
@@ -140,34 +140,6 @@ func checkCalls(calls []*worldv1.Message, now *float64) error {
 	return nil
 }
 
-// observer returns a function that records a span per call, nil without tracing. The spans of a
-// batch have the same time, because its calls ran in several orders.
-func observer(ctx context.Context) host.Observer {
-	if !trace.SpanFromContext(ctx).IsRecording() {
-		return nil
-	}
-	tracer := otel.Tracer("toolhost")
-	return func(start time.Time, calls []*worldv1.Message, answers []executor.Answer) {
-		for _, answer := range answers {
-			name := answer.Tool
-			if name == "" {
-				name = "source"
-			}
-			_, span := tracer.Start(ctx, "execute_tool "+name, trace.WithTimestamp(start), trace.WithAttributes(
-				attribute.String("gen_ai.operation.name", "execute_tool"),
-				attribute.String("gen_ai.tool.name", name),
-			))
-			if id, _ := messagetext.Answering(calls[answer.Call]); id != nil {
-				span.SetAttributes(attribute.String("gen_ai.tool.call.id", *id))
-			}
-			if answer.Exception != "" {
-				span.SetStatus(otelcodes.Error, answer.Exception)
-			}
-			span.End()
-		}
-	}
-}
-
 // RestoreSession implements ToolHostService.
 func (s *server) RestoreSession(ctx context.Context, req *toolhostv1.RestoreSessionRequest) (*toolhostv1.RestoreSessionResponse, error) {
 	create := req.GetCreate()
@@ -183,7 +155,9 @@ func (s *server) RestoreSession(ctx context.Context, req *toolhostv1.RestoreSess
 			return nil, status.Errorf(codes.InvalidArgument, "executions[%d].%s", i, status.Convert(err).Message())
 		}
 	}
+	ctx, end := s.startSpan(ctx, "restore_session")
 	repeated, dropped, err := s.host.Restore(ctx, create.GetSessionId(), creation, req.GetExecutions())
+	end(err)
 	if err != nil {
 		return nil, statusOf(err)
 	}

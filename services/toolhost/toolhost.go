@@ -12,10 +12,12 @@ import (
 	"slices"
 	"time"
 
+	"go.opentelemetry.io/otel"
 	"google.golang.org/grpc"
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
+	"github.com/toolsandbox/toolsandbox/internal/telemetry"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	toolsv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/tools/v1"
@@ -68,7 +70,10 @@ func Run(ctx context.Context, cfg Config, node rpc.Network, stores bus.ToolHost)
 	if err != nil {
 		return fmt.Errorf("toolhost: %w", err)
 	}
-	handler := &server{host: owner, catalogue: catalogue, check: node.CheckOwner, hosts: node.ToolHosts, meters: meters}
+	handler := &server{
+		host: owner, catalogue: catalogue, check: node.CheckOwner, hosts: node.ToolHosts, meters: meters,
+		tracer: otel.Tracer(telemetry.Scope), content: node.Telemetry().Content(),
+	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	watched := make(chan struct{})

@@ -2,6 +2,7 @@ package toolhost
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"path/filepath"
 	"slices"
@@ -93,17 +94,18 @@ func TestSpans(t *testing.T) {
 			t.Errorf("stop tracing: %v", err)
 		}
 	})
-	if observer(t.Context()) != nil {
+	recording := &server{tracer: provider.Tracer("test")}
+	if recording.observer(t.Context()) != nil {
 		t.Error("observer of a context without span: got one, want none")
 	}
 	ctx, parent := provider.Tracer("test").Start(t.Context(), "parent")
-	observer(ctx)(time.Now(), []*worldv1.Message{call(2, worldv1.Role_ROLE_AGENT, "")}, []executor.Answer{
-		{Tool: "get_wifi_status"}, {Exception: "SyntaxError: no"},
+	recording.observer(ctx)(time.Now(), []*worldv1.Message{call(2, worldv1.Role_ROLE_AGENT, "")}, []executor.Answer{
+		{Tool: "get_wifi_status"}, {Exception: "SyntaxError: no, secret"},
 	})
 	parent.End()
 	ended := recorder.Ended()
-	if len(ended) != 3 || ended[0].Name() != "execute_tool get_wifi_status" || ended[1].Status().Code != otelcodes.Error {
-		t.Fatalf("spans: got %v, want a good one and a failed one before their parent", ended)
+	if len(ended) != 3 || ended[0].Name() != "execute_tool get_wifi_status" || ended[1].Name() != "execute_tool" || ended[1].Status().Code == otelcodes.Error {
+		t.Fatalf("spans: got %v, want two of calls before their parent, and an exception that is no error", ended)
 	}
 	for _, want := range []attribute.KeyValue{
 		attribute.String("gen_ai.operation.name", "execute_tool"),
@@ -113,5 +115,8 @@ func TestSpans(t *testing.T) {
 		if !slices.Contains(ended[0].Attributes(), want) {
 			t.Errorf("attributes: got %v, want %v among them", ended[0].Attributes(), want)
 		}
+	}
+	if want := attribute.String("toolsandbox.tool.exception", "SyntaxError"); !slices.Contains(ended[1].Attributes(), want) || strings.Contains(fmt.Sprint(ended[1].Attributes()), "secret") {
+		t.Errorf("attributes of an exception: got %v, want %v and not its text", ended[1].Attributes(), want)
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/process"
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
+	"github.com/toolsandbox/toolsandbox/internal/telemetry"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
@@ -33,10 +34,11 @@ type benchOptions struct {
 	agent, baseURL     string
 	delay              time.Duration
 	network            rpc.Config
+	telemetry          telemetry.Config
 }
 
 func newBench() *cobra.Command {
-	options := &benchOptions{rollouts: 5000, parallel: 64, agent: "oracle", network: rpc.DefaultConfig()}
+	options := &benchOptions{rollouts: 5000, parallel: 64, agent: "oracle", network: rpc.DefaultConfig(), telemetry: telemetry.DefaultConfig()}
 	cmd := &cobra.Command{
 		Use:   "bench [NAME...]",
 		Short: "Measure rollouts through all services in this process",
@@ -60,18 +62,14 @@ answers of that time each.`,
 	flags.StringVar(&options.baseURL, "base-url", "", "`address` of the server of a model as --agent (default: the provider's)")
 	flags.DurationVar(&options.delay, "model-delay", 0, "time of that model for an answer, for a comparison (default: none)")
 	options.network.Sync.RegisterFlag(flags)
+	options.telemetry.RegisterFlags(flags)
 	flags.BoolVar(&options.asJSON, "json", false, "print JSON")
 	return cmd
 }
 
 func (o *benchOptions) run(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
-	switch {
-	case o.rollouts < 1:
-		return process.UsageErrorf("--rollouts: %d given, expected 1 or more", o.rollouts)
-	case o.parallel < 1 || o.parallel > 100000:
-		return process.UsageErrorf("--parallel: %d given, expected 1 to 100000", o.parallel)
-	case o.delay < 0:
-		return process.UsageErrorf("--model-delay: %s given, expected 0s or more", o.delay)
+	if err := o.validate(); err != nil {
+		return err
 	}
 	scenarios, err := o.catalogue.Load(ctx, stderr, args)
 	if err == nil {
@@ -99,7 +97,17 @@ func (o *benchOptions) run(ctx context.Context, args []string, stdout, stderr io
 	}
 	log := process.DefaultLog()
 	log.Level = "warn"
-	config := bench.Config{Installation: services, Options: rpc.Options{Logger: log.New(stderr)}, Spec: spec, Profile: o.profile}
+	logger := log.New(stderr)
+	exported, err := telemetry.Start(ctx, o.telemetry, "toolsandbox")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		flush, cancel := context.WithTimeout(context.WithoutCancel(ctx), play.FlushLimit)
+		defer cancel()
+		err = errors.Join(err, exported.Close(flush))
+	}()
+	config := bench.Config{Installation: services, Options: rpc.Options{Logger: logger, Telemetry: exported}, Spec: spec, Profile: o.profile}
 	if spec.Agents[0].GetModel() != nil {
 		measured, err := bench.Model(ctx, config, o.delay)
 		if err != nil {
@@ -118,6 +126,21 @@ func (o *benchOptions) run(ctx context.Context, args []string, stdout, stderr io
 		return report.JSON(stdout, measured)
 	}
 	return writeReport(stdout, measured)
+}
+
+// validate checks the ranges of the flags.
+func (o *benchOptions) validate() error {
+	switch err := o.telemetry.Validate(); {
+	case o.rollouts < 1:
+		return process.UsageErrorf("--rollouts: %d given, expected 1 or more", o.rollouts)
+	case o.parallel < 1 || o.parallel > 100000:
+		return process.UsageErrorf("--parallel: %d given, expected 1 to 100000", o.parallel)
+	case o.delay < 0:
+		return process.UsageErrorf("--model-delay: %s given, expected 0s or more", o.delay)
+	case err != nil:
+		return process.UsageErrorf("%w", err)
+	}
+	return nil
 }
 
 // spec returns the sweep that is measured.

@@ -68,6 +68,7 @@ type attempt struct {
 	spent           ratelimit.Cost
 	lastRefusal     *provider.Failure // of the last refused attempt
 	firstRefused    time.Time         // time of the first refused attempt
+	traced          attemptTrace
 }
 
 // newAttempt returns the attempts for a turn. The error is a *provider.Failure, a *Throttled or one
@@ -157,9 +158,11 @@ func (p *Player) Key(ctx context.Context, model *agentgwv1.Model) (key ratelimit
 
 // try sends the request once, when its budget admits it.
 func (q *attempt) try(ctx context.Context) retry.Outcome {
-	end := q.limited.begin(q.budget.Run.Sweep)
+	q.traced.backedOff(ctx)
+	end, queued := q.limited.begin(q.budget.Run.Sweep), time.Now()
 	permit, err := q.acquireBudget(ctx)
 	end()
+	traceWait(ctx, waitLimit, queued)
 	throttled, isThrottled := errors.AsType[*Throttled](err)
 	switch {
 	case errors.Is(err, ratelimit.ErrBreakerOpen):
@@ -179,6 +182,7 @@ func (q *attempt) try(ctx context.Context) retry.Outcome {
 	cancel()
 	took, received := time.Since(sent), err == nil
 	q.answer, err = q.exchange.addAttempt(body, err)
+	q.traceRequest(ctx, sent, body, err)
 	failure, _ := errors.AsType[*provider.Failure](err)
 	outcome := ratelimit.Outcome{Class: classOf(failure, received, err, took)}
 	if failure != nil && failure.Timeout && limit < q.timeout {

@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/credentials"
@@ -130,7 +129,6 @@ func (p *pool) dial(address string) (*grpc.ClientConn, error) {
 	}
 	conn, err := grpc.NewClient("dns:///"+target,
 		grpc.WithTransportCredentials(security),
-		grpc.WithStatsHandler(otelgrpc.NewClientHandler()),
 		grpc.WithDefaultServiceConfig(fmt.Sprintf(retryConfig, cmp.Or(p.cfg.RetryWait, attach.InitialBackoff).Seconds())),
 		grpc.WithDisableServiceConfig(),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(p.cfg.MessageBytes), grpc.MaxCallSendMsgSize(p.cfg.MessageBytes),

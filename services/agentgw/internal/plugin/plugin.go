@@ -13,10 +13,12 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/toolsandbox/toolsandbox/internal/telemetry"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/attach"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/turn"
@@ -137,6 +139,9 @@ func (d *Dialer) actDialled(ctx context.Context, address string, act *agentv1.Ac
 		return nil, err
 	}
 	defer release()
+	if parent := telemetry.Traceparent(ctx); parent != "" {
+		ctx = metadata.AppendToOutgoingContext(ctx, telemetry.TraceparentHeader, parent)
+	}
 	var reached peer.Peer // has no address if no attempt connected
 	answer, err := agentv1.NewAgentServiceClient(conn).Act(ctx, act, grpc.Peer(&reached))
 	if err == nil {

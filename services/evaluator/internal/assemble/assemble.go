@@ -10,7 +10,6 @@ import (
 	"slices"
 	"sync"
 
-	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
@@ -60,8 +59,11 @@ type Trajectory struct {
 	End *busv1.End
 	// Digest is the digest of the log's last entry.
 	Digest []byte
-	// Span is the span that wrote the last entry.
-	Span trace.SpanContext
+	// Claims are those of this round and of earlier ones, in order.
+	Claims []*busv1.Claim
+	// Usage is the sum over all turns, nil if no model spoke. Its cost is unset if that of a turn is
+	// unknown.
+	Usage *agentgwv1.Usage
 }
 
 // Remark is what was special about a turn of a model.
@@ -94,7 +96,8 @@ type rolloutState struct {
 	starting         map[key]bool // part of the setup
 	needed           map[key]bool
 	end              *busv1.End
-	span             trace.SpanContext
+	claims           []*busv1.Claim
+	usage            *agentgwv1.Usage
 	last             bus.Position // of the known log
 	rows             int          // of tables
 	bytes            int          // of messages and tables in memory
@@ -165,7 +168,7 @@ func (a *Assembler) reopens(rolloutID string, entry *busv1.LogEntry) bool {
 // AddEntry adds the log entry with a stream sequence, nil for one that cannot be decoded. It
 // returns the trajectory if the entry completes it. Entries of one rollout must arrive in order;
 // repeated ones are ignored. The error is ErrReopened or ErrLog.
-func (a *Assembler) AddEntry(rolloutID string, seq uint64, entry *busv1.LogEntry, span trace.SpanContext) (*Trajectory, error) {
+func (a *Assembler) AddEntry(rolloutID string, seq uint64, entry *busv1.LogEntry) (*Trajectory, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.reopens(rolloutID, entry) {
@@ -181,7 +184,7 @@ func (a *Assembler) AddEntry(rolloutID string, seq uint64, entry *busv1.LogEntry
 	if p == nil || p.broken || seq <= p.last.Sequence {
 		return nil, nil
 	}
-	if err := p.log(seq, entry, span); err != nil {
+	if err := p.log(seq, entry); err != nil {
 		*p = *newRolloutState()
 		p.broken = true
 		return nil, fmt.Errorf("rollout %s: sequence %d: %w", rolloutID, seq, err)
@@ -192,9 +195,9 @@ func (a *Assembler) AddEntry(rolloutID string, seq uint64, entry *busv1.LogEntry
 
 // Restore replaces the state of a rollout by its whole log and all its snapshots, both read after
 // ErrReopened. It returns the trajectory if it is complete. The error is ErrLog.
-func (a *Assembler) Restore(rolloutID string, log *bus.Log, snapshots []*busv1.Snapshot, span trace.SpanContext) (*Trajectory, error) {
+func (a *Assembler) Restore(rolloutID string, log *bus.Log, snapshots []*busv1.Snapshot) (*Trajectory, error) {
 	p := newRolloutState()
-	if err := p.read(rolloutID, log, snapshots, span); err != nil {
+	if err := p.read(rolloutID, log, snapshots); err != nil {
 		return nil, err
 	}
 	a.mu.Lock()
@@ -211,7 +214,7 @@ func (a *Assembler) Restore(rolloutID string, log *bus.Log, snapshots []*busv1.S
 }
 
 // log adds an entry.
-func (p *rolloutState) log(seq uint64, entry *busv1.LogEntry, span trace.SpanContext) error {
+func (p *rolloutState) log(seq uint64, entry *busv1.LogEntry) error {
 	if entry == nil {
 		return fmt.Errorf("%w: the message is no log entry", ErrLog)
 	}
@@ -221,6 +224,7 @@ func (p *rolloutState) log(seq uint64, entry *busv1.LogEntry, span trace.SpanCon
 	p.last = bus.Position{Sequence: seq, Entries: entry.GetNumber() + 1, Digest: entry.GetDigest()}
 	if start := entry.GetStart(); start != nil {
 		p.rollout, p.limit, p.end, p.startingMessages = start.GetRollout(), start.GetMaxMessages(), nil, len(start.GetMessages())
+		p.usage = nil
 		if p.dropped == "" { // snapshots may have exceeded a limit before
 			p.messages, p.count, p.needed, p.starting = nil, 0, make(map[key]bool), make(map[key]bool)
 			p.addStarting(start.GetVersions())
@@ -231,6 +235,7 @@ func (p *rolloutState) log(seq uint64, entry *busv1.LogEntry, span trace.SpanCon
 		return fmt.Errorf("%w: no start", ErrLog)
 	}
 	if claim := entry.GetClaim(); claim != nil {
+		p.claims = append(p.claims, claim)
 		if claim.GetRound() > p.round {
 			p.round, p.end = claim.GetRound(), nil
 		}
@@ -239,12 +244,14 @@ func (p *rolloutState) log(seq uint64, entry *busv1.LogEntry, span trace.SpanCon
 		}
 	}
 	for _, turn := range entry.GetTurns() {
+		p.addUsage(turn.GetUsage())
 		if err := p.turn(turn); err != nil {
 			return err
 		}
 	}
 	if entry.GetEnd() != nil {
-		p.end, p.span = entry.GetEnd(), span
+		p.end = entry.GetEnd()
+		p.addUsage(p.end.GetUsage().GetUsage())
 	}
 	return nil
 }
@@ -301,6 +308,21 @@ func (p *rolloutState) addStarting(versions []*worldv1.TableVersion) {
 	for _, version := range versions {
 		p.starting[keyOf(version)] = true
 	}
+}
+
+// addUsage adds the usage of a turn to that of the rollout.
+func (p *rolloutState) addUsage(of *agentgwv1.Usage) {
+	if of == nil {
+		return
+	}
+	sum := &agentgwv1.Usage{
+		InputTokens: p.usage.GetInputTokens() + of.GetInputTokens(), CachedTokens: p.usage.GetCachedTokens() + of.GetCachedTokens(),
+		OutputTokens: p.usage.GetOutputTokens() + of.GetOutputTokens(), ReasoningTokens: p.usage.GetReasoningTokens() + of.GetReasoningTokens(),
+	}
+	if of.CostMicros != nil && (p.usage == nil || p.usage.CostMicros != nil) {
+		sum.CostMicros = proto.Int64(p.usage.GetCostMicros() + of.GetCostMicros())
+	}
+	p.usage = sum
 }
 
 func (p *rolloutState) need(versions []*worldv1.TableVersion) {
@@ -367,7 +389,8 @@ func compareKeys(a, b key) int {
 func (p *rolloutState) trajectory() *Trajectory {
 	t := &Trajectory{
 		Rollout: p.rollout, Round: p.round, Messages: slices.Clone(p.messages), Starting: p.startingMessages,
-		Remarks: slices.Clone(p.remarks), MaxMessages: p.limit, End: p.end, Digest: p.last.Digest, Span: p.span,
+		Remarks: slices.Clone(p.remarks), MaxMessages: p.limit, End: p.end, Digest: p.last.Digest,
+		Claims: slices.Clone(p.claims), Usage: p.usage,
 	}
 	if p.dropped != "" && t.End != nil {
 		t.End = &busv1.End{Reason: busv1.EndReason_END_REASON_INFRASTRUCTURE, Detail: "too large to be scored: " + p.dropped}

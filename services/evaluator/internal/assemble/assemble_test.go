@@ -8,11 +8,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
 
 	"github.com/toolsandbox/toolsandbox/internal/world"
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/assemble"
@@ -65,11 +65,11 @@ func chain(entries ...*busv1.LogEntry) []*busv1.LogEntry {
 func record(random *rand.Rand, id string) *recording {
 	r := &recording{id: id, want: &assemble.Trajectory{
 		Rollout: &busv1.Rollout{Id: id}, Starting: 2, MaxMessages: 30, End: &busv1.End{Reason: busv1.EndReason_END_REASON_FINISHED},
-		Span: trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{2}}),
 	}}
 	seq := random.Uint64N(100) + 1
 	var log []*busv1.LogEntry
 	add := func(entry *busv1.LogEntry) {
+		r.work(entry)
 		log = chain(append(log, entry)...)
 		r.want.Digest = entry.GetDigest()
 		r.log = append(r.log, event{seq: seq, entry: entry})
@@ -124,6 +124,19 @@ func record(random *rand.Rand, id string) *recording {
 	return r
 }
 
+// work expects the claims and the usage of an entry. It gives each turn 3 tokens with a price.
+func (r *recording) work(entry *busv1.LogEntry) {
+	if claim := entry.GetClaim(); claim != nil {
+		r.want.Claims = append(r.want.Claims, claim)
+	}
+	for _, turn := range entry.GetTurns() {
+		turn.Usage = &agentgwv1.Usage{InputTokens: 2, OutputTokens: 1, CostMicros: proto.Int64(5)}
+		r.want.Usage = &agentgwv1.Usage{
+			InputTokens: r.want.Usage.GetInputTokens() + 2, OutputTokens: r.want.Usage.GetOutputTokens() + 1, CostMicros: proto.Int64(r.want.Usage.GetCostMicros() + 5),
+		}
+	}
+}
+
 // deliveries returns the events of a rollout in random order. Entries are in order, sometimes
 // repeated from an earlier one. Snapshots are anywhere, some repeated.
 func (r *recording) deliveries(random *rand.Rand) []event {
@@ -167,7 +180,7 @@ func deliver(t *testing.T, a *assemble.Assembler, r *recording, e event) *assemb
 	if e.snapshot != nil {
 		return a.AddSnapshot(e.snapshot)
 	}
-	trajectory, err := a.AddEntry(r.id, e.seq, e.entry, r.want.Span)
+	trajectory, err := a.AddEntry(r.id, e.seq, e.entry)
 	if err != nil {
 		t.Fatalf("Log: %v", err)
 	}
@@ -249,7 +262,7 @@ func TestIncomplete(t *testing.T) {
 	end := &busv1.LogEntry{End: &busv1.End{Reason: busv1.EndReason_END_REASON_FINISHED}}
 	a := assemble.New(map[string]int32{})
 	for i, entry := range chain(start, turn, end) {
-		if got, err := a.AddEntry("s.0", uint64(i)+1, entry, trace.SpanContext{}); got != nil || err != nil {
+		if got, err := a.AddEntry("s.0", uint64(i)+1, entry); got != nil || err != nil {
 			t.Fatalf("Log of entry %d: got %v, %v, want nil, nil", i, got, err)
 		}
 	}
@@ -275,7 +288,7 @@ func TestBrokenLogs(t *testing.T) {
 			a := assemble.New(map[string]int32{})
 			var err error
 			for i, entry := range chain(entries...) {
-				_, err = a.AddEntry("s.0", uint64(i)+1, entry, trace.SpanContext{})
+				_, err = a.AddEntry("s.0", uint64(i)+1, entry)
 			}
 			if !errors.Is(err, assemble.ErrLog) {
 				t.Errorf("Log: got %v, want %v", err, assemble.ErrLog)

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"go.opentelemetry.io/otel/trace"
-
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
@@ -92,7 +90,7 @@ func TestTooLargeRolloutsAreDropped(t *testing.T) {
 	}{
 		"messages": {nothing, func(a *assemble.Assembler) error {
 			turn := &busv1.LogEntry{Turns: []*busv1.Turn{{Messages: make([]*worldv1.Message, assemble.MaxMessages)}}}
-			_, err := a.AddEntry("s.0", 2, chain(start, turn, end)[1], trace.SpanContext{})
+			_, err := a.AddEntry("s.0", 2, chain(start, turn, end)[1])
 			return err
 		}, "more than 20000 messages"},
 		"rows":                  {nothing, versions, "more than 262144 rows"},
@@ -104,7 +102,7 @@ func TestTooLargeRolloutsAreDropped(t *testing.T) {
 			if err := test.early(a); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := a.AddEntry("s.0", 1, start, trace.SpanContext{}); err != nil {
+			if _, err := a.AddEntry("s.0", 1, start); err != nil {
 				t.Fatal(err)
 			}
 			if err := test.feed(a); err != nil {
@@ -113,7 +111,7 @@ func TestTooLargeRolloutsAreDropped(t *testing.T) {
 			if got := a.Partial("s.0"); got != nil {
 				t.Errorf("Partial: got %d messages, want nil", len(got.Messages))
 			}
-			got, err := a.AddEntry("s.0", 3, end, trace.SpanContext{})
+			got, err := a.AddEntry("s.0", 3, end)
 			if err != nil || got == nil {
 				t.Fatalf("Log of the end: got %v, %v, want a trajectory", got, err)
 			}

@@ -3,7 +3,6 @@ package assemble
 import (
 	"fmt"
 
-	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
@@ -39,12 +38,12 @@ func (p *rolloutState) addBytes(bytes int) {
 func emptyTable(at key) *worldv1.Table { return &worldv1.Table{Name: at.table, Index: at.index} }
 
 // read adds a whole log and all snapshots.
-func (p *rolloutState) read(rolloutID string, log *bus.Log, snapshots []*busv1.Snapshot, span trace.SpanContext) error {
+func (p *rolloutState) read(rolloutID string, log *bus.Log, snapshots []*busv1.Snapshot) error {
 	for _, snapshot := range snapshots {
 		p.store(snapshot.GetTables())
 	}
 	for _, entry := range log.Entries {
-		if err := p.log(0, entry, span); err != nil {
+		if err := p.log(0, entry); err != nil {
 			return fmt.Errorf("rollout %s: %w", rolloutID, err)
 		}
 	}
@@ -57,7 +56,7 @@ func (p *rolloutState) read(rolloutID string, log *bus.Log, snapshots []*busv1.S
 func Reassemble(rolloutID string, log *bus.Log, snapshots []*busv1.Snapshot) (*Trajectory, error) {
 	p := newRolloutState()
 	p.unbounded = true
-	if err := p.read(rolloutID, log, snapshots, trace.SpanContext{}); err != nil {
+	if err := p.read(rolloutID, log, snapshots); err != nil {
 		return nil, err
 	}
 	if p.end == nil {
@@ -84,7 +83,7 @@ func (t *Trajectory) WithOmitted(log *bus.Log, snapshots []*busv1.Snapshot) (*Tr
 	id := t.Rollout.GetId()
 	p := newRolloutState()
 	p.unbounded = true
-	if err := p.read(id, log, snapshots, t.Span); err != nil {
+	if err := p.read(id, log, snapshots); err != nil {
 		return nil, err
 	}
 	if p.dropped == "" && p.count < t.Omitted {
@@ -97,5 +96,6 @@ func (t *Trajectory) WithOmitted(log *bus.Log, snapshots []*busv1.Snapshot) (*Tr
 		p.messages = p.messages[:t.Omitted]
 	}
 	p.rollout, p.round, p.end, p.last.Digest = t.Rollout, t.Round, t.End, t.Digest
+	p.claims, p.usage = t.Claims, t.Usage
 	return p.trajectory(), nil
 }

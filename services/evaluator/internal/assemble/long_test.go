@@ -40,7 +40,7 @@ func TestLargeRolloutsStayOnTheBus(t *testing.T) {
 	a.AddSnapshot(snapshots[0])
 	var got *assemble.Trajectory
 	for i, entry := range log {
-		trajectory, err := a.AddEntry("s.0", uint64(i+1), entry, trace.SpanContext{})
+		trajectory, err := a.AddEntry("s.0", uint64(i+1), entry)
 		if err != nil {
 			t.Fatal(err)
 		}

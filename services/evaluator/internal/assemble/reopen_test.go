@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"go.opentelemetry.io/otel/trace"
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
 	"github.com/toolsandbox/toolsandbox/internal/world"
@@ -28,13 +27,13 @@ func TestReopenDuringRestore(t *testing.T) {
 	for _, known := range []string{"pending", "done"} {
 		t.Run("round 0 is "+known, func(t *testing.T) {
 			a := assemble.New(map[string]int32{})
-			if first, err := a.AddEntry(id, 1, log[0], trace.SpanContext{}); first == nil || err != nil {
+			if first, err := a.AddEntry(id, 1, log[0]); first == nil || err != nil {
 				t.Fatalf("the end of round 0: got %v and %v, want a trajectory", first, err)
 			}
 			if known == "done" {
 				a.Done(id, 0)
 			}
-			if _, err := a.AddEntry(id, 2, log[1], trace.SpanContext{}); !errors.Is(err, assemble.ErrReopened) {
+			if _, err := a.AddEntry(id, 2, log[1]); !errors.Is(err, assemble.ErrReopened) {
 				t.Fatalf("a claim of round 1: got %v, want %v", err, assemble.ErrReopened)
 			}
 			a.AddSnapshot(&busv1.Snapshot{SessionId: id, Tables: []*worldv1.Table{table(world.Contact, 1)}})
@@ -42,10 +41,10 @@ func TestReopenDuringRestore(t *testing.T) {
 				a.Done(id, 0)
 			}
 			read := &bus.Log{Entries: log[:2], End: bus.Position{Sequence: 2, Entries: 2, Digest: log[1].GetDigest()}}
-			if _, err := a.Restore(id, read, nil, trace.SpanContext{}); err != nil {
+			if _, err := a.Restore(id, read, nil); err != nil {
 				t.Fatal(err)
 			}
-			got, err := a.AddEntry(id, 3, log[2], trace.SpanContext{})
+			got, err := a.AddEntry(id, 3, log[2])
 			if err != nil || got == nil {
 				t.Fatalf("the end of round 1: got %v and %v, want a trajectory", got, err)
 			}

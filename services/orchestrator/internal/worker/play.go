@@ -6,9 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"go.opentelemetry.io/otel"
-	"go.opentelemetry.io/otel/attribute"
-	otelcodes "go.opentelemetry.io/otel/codes"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
@@ -47,23 +44,13 @@ type runner struct {
 	unwritten      *busv1.LogEntry // applied but not yet in the log
 	unwrittenBytes int
 	appended       time.Time // when this worker last owned the log
+	began          time.Time // when this worker began to play
 }
 
 // play takes the rollout's log over and plays to the end. The error is bus.ErrFenced if another
 // worker owns it, errSpendLimit if its sweep has reached its spend limit, and errDraining if the
 // worker drains. Any other error is retryable.
 func (w *Worker) play(ctx context.Context, delivery *bus.Delivery) (err error) {
-	ctx, span := otel.Tracer("orchestrator").Start(ctx, "play "+delivery.Rollout.GetScenario())
-	if span.IsRecording() {
-		span.SetAttributes(attribute.String("toolsandbox.rollout.id", delivery.Rollout.GetId()),
-			attribute.String("gen_ai.agent.name", delivery.Rollout.GetAgent().GetName()))
-	}
-	defer func() {
-		if err != nil {
-			span.SetStatus(otelcodes.Error, err.Error())
-		}
-		span.End()
-	}()
 	r := &runner{Worker: w, delivery: delivery, rollout: delivery.Rollout, digests: make(map[worldv1.Role]viewDigest, 2)}
 	if err := r.acquireActive(ctx); err != nil {
 		return err
@@ -113,6 +100,7 @@ func (r *runner) ackIfScored(ctx context.Context) error {
 
 // claim opens the rollout's log or continues an existing one.
 func (r *runner) claim(ctx context.Context) error {
+	r.began = time.Now()
 	var err error
 	r.session, err = r.createSession(ctx)
 	if err == nil && r.delivery.Attempt == 1 && r.delivery.Round == 0 {
@@ -133,7 +121,7 @@ func (r *runner) takenOver(ctx context.Context, err error) error {
 }
 
 func (r *runner) newClaim() *busv1.Claim {
-	return &busv1.Claim{Worker: r.cfg.Name, Round: r.delivery.Round, Started: timestamppb.Now()}
+	return &busv1.Claim{Worker: r.cfg.Name, Round: r.delivery.Round, Started: timestamppb.New(r.began)}
 }
 
 // takeOver continues an existing log, or opens a new one. sessionErr says why there is no session.

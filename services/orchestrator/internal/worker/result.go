@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/toolsandbox/toolsandbox/internal/bus"
 	"github.com/toolsandbox/toolsandbox/services/orchestrator/internal/rollout"
 )
@@ -66,7 +68,9 @@ func (w *Worker) requestResults(ctx context.Context) error {
 // requestScore requests the result of a rollout that had ended when this worker took it over. It
 // announces the table versions again, because the result may wait for lost ones.
 func (r *runner) requestScore(ctx context.Context) error {
-	if err := r.restoreSession(ctx); ctx.Err() != nil {
+	// The rollout may have its score by now, with which its trace ends.
+	untraced := trace.ContextWithSpanContext(ctx, trace.SpanContext{})
+	if err := r.restoreSession(untraced); ctx.Err() != nil {
 		return err
 	} else if err != nil {
 		r.peers.Logger.Warn("table versions not announced again", "rollout", r.rollout.GetId(), "error", err)

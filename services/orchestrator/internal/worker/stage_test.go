@@ -128,7 +128,7 @@ func (s *stage) worker(t *testing.T, change func(*Config), between intercept) *W
 		Bus:      s.Orchestrator(),
 		Agents:   agentgwv1.NewAgentGatewayServiceClient(conn),
 		ToolHost: func(string) toolhostv1.ToolHostServiceClient { return host },
-		Trace:    func(ctx context.Context, _ string) context.Context { return ctx },
+		Trace:    func(ctx context.Context, _ string, _ int32) context.Context { return ctx },
 		Drain:    context.WithCancel, // no grace
 		Logger:   slog.New(slog.DiscardHandler),
 	})

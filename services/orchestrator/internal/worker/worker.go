@@ -51,8 +51,8 @@ type Peers struct {
 	Agents agentgwv1.AgentGatewayServiceClient
 	// ToolHost returns the tool host that owns a session.
 	ToolHost func(sessionID string) toolhostv1.ToolHostServiceClient
-	// Trace adds the trace of a rollout to a context.
-	Trace func(ctx context.Context, rolloutID string) context.Context
+	// Trace adds the trace of a rollout in a round to a context.
+	Trace func(ctx context.Context, rolloutID string, round int32) context.Context
 	// Drain returns the context of turns in flight when ctx ends.
 	Drain func(ctx context.Context) (work context.Context, stop context.CancelFunc)
 	// Logger receives logs.
@@ -190,8 +190,9 @@ func (w *Worker) handle(ctx context.Context, delivery *bus.Delivery) {
 		w.release(delivery)
 		return
 	}
-	id := delivery.Rollout.GetId()
-	err := w.play(w.peers.Trace(ctx, id), delivery)
+	id, began := delivery.Rollout.GetId(), time.Now()
+	traced := w.peers.Trace(ctx, id, delivery.Round)
+	err := w.play(traced, delivery)
 	if isLost(err) && delivery.Attempt >= min(w.cfg.Attempts, lostAttempts) && ctx.Err() == nil {
 		err = w.failExpired(ctx, delivery, err)
 	}
@@ -212,6 +213,7 @@ func (w *Worker) handle(ctx context.Context, delivery *bus.Delivery) {
 		w.drop(delivery)
 		delay := w.backoff(delivery.Attempt)
 		w.metrics.retried.Add(ctx, 1)
+		traceFailure(traced, delivery, began, err)
 		w.peers.Logger.Warn("rollout interrupted, retrying", "rollout", id, "attempt", delivery.Attempt, "delay", delay, "error", err)
 		if err := delivery.Nak(delay); err != nil {
 			w.peers.Logger.Warn("job comes again after its lease", "rollout", id, "error", err)

@@ -19,6 +19,7 @@ import (
 	otelcodes "go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/toolsandbox/toolsandbox/internal/telemetry"
 	"github.com/toolsandbox/toolsandbox/python"
 )
 
@@ -109,14 +110,19 @@ func (c *Client) Do(ctx context.Context, address string, params *python.Dict) (b
 		return "", &python.Exception{Type: "ConnectionError", Text: "No service at " + address}
 	}
 	target.RawQuery = query(params)
-	ctx, span := otel.Tracer("toolhost").Start(ctx, "GET "+target.Host, trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(
-		attribute.String("http.request.method", http.MethodGet), attribute.String("server.address", target.Host), attribute.String("url.path", target.Path)))
+	ctx, span := otel.Tracer(telemetry.Scope).Start(ctx, http.MethodGet, trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(
+		telemetry.HTTPMethod.String(http.MethodGet), telemetry.ServerAddress.String(target.Host), attribute.String("url.path", target.Path)))
 	defer span.End()
 	a := &retriedRequest{client: c, target: target}
 	body, err = a.retry(ctx)
-	span.SetAttributes(attribute.Int("http.response.status_code", a.status), attribute.Int("http.request.resend_count", a.attempts-1))
+	span.SetAttributes(telemetry.HTTPStatus.Int(a.status), telemetry.HTTPResend.Int(a.attempts-1))
 	if err != nil {
-		span.SetStatus(otelcodes.Error, err.Error())
+		kind := "cancelled"
+		if exception, raised := errors.AsType[*python.Exception](err); raised { // its text may quote arguments
+			kind = exception.Type
+			span.SetStatus(otelcodes.Error, kind)
+		}
+		span.SetAttributes(telemetry.ErrorType.String(kind))
 		c.cfg.Logger.WarnContext(ctx, "hosted service failed", "host", target.Host, "status", a.status, "attempts", a.attempts, "cause", a.cause, "error", err)
 	}
 	return body, err

@@ -12,8 +12,10 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
+	"github.com/toolsandbox/toolsandbox/internal/telemetry"
 	toolsv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/tools/v1"
 	"github.com/toolsandbox/toolsandbox/python"
 )
@@ -82,6 +84,9 @@ func (g *grpcConnection) call(ctx context.Context, request Request) (string, err
 	for _, id := range list {
 		text, _ := id.AsStr()
 		message.Ids = append(message.Ids, text)
+	}
+	if parent := telemetry.Traceparent(ctx); parent != "" {
+		ctx = metadata.AppendToOutgoingContext(ctx, telemetry.TraceparentHeader, parent)
 	}
 	response, err := g.client.Call(ctx, message)
 	if err != nil {

@@ -12,7 +12,9 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"go.opentelemetry.io/otel/trace"
 
+	"github.com/toolsandbox/toolsandbox/internal/telemetry"
 	toolsv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/tools/v1"
 	"github.com/toolsandbox/toolsandbox/python"
 )
@@ -42,7 +44,8 @@ type mcpConnection struct {
 
 // dialMCP opens a session.
 func dialMCP(ctx context.Context, name string, target Target) (connection, error) {
-	sessionContext, stop := context.WithCancel(context.WithoutCancel(ctx))
+	// The session outlives the rollout, so it has no trace.
+	sessionContext, stop := context.WithCancel(trace.ContextWithSpanContext(context.WithoutCancel(ctx), trace.SpanContext{}))
 	m := &mcpConnection{name: name, stop: stop}
 	transport := rawTransport{abort: func() { m.program.abort() }}
 	if target.Address != "" {
@@ -163,7 +166,11 @@ func (m *mcpConnection) tool(listed *mcp.Tool) (*toolsv1.Tool, error) {
 func (m *mcpConnection) call(ctx context.Context, request Request) (string, error) {
 	defer context.AfterFunc(ctx, m.abort)()
 	arguments, _ := request.Params.Get(FieldArguments)
-	result, err := m.session.CallTool(ctx, &mcp.CallToolParams{Name: nameOnServer(request.Tool), Arguments: json.RawMessage(python.JSON(arguments))})
+	params := &mcp.CallToolParams{Name: nameOnServer(request.Tool), Arguments: json.RawMessage(python.JSON(arguments))}
+	if parent := telemetry.Traceparent(ctx); parent != "" {
+		params.Meta = mcp.Meta{telemetry.TraceparentHeader: parent}
+	}
+	result, err := m.session.CallTool(ctx, params)
 	var rpcErr *jsonrpc.Error
 	switch {
 	case errors.As(err, &rpcErr) && rpcErr.Code == jsonrpc.CodeInvalidParams:

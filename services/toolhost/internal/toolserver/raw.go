@@ -10,6 +10,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/toolsandbox/toolsandbox/internal/telemetry"
 )
 
 // rawField is the field of _meta that holds the server's text of a tool's schema or of a result's
@@ -111,6 +113,10 @@ type limitedTransport struct{ http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
 func (l limitedTransport) RoundTrip(request *http.Request) (*http.Response, error) {
+	if parent := telemetry.Traceparent(request.Context()); parent != "" {
+		request = request.Clone(request.Context())
+		request.Header.Set(telemetry.TraceparentHeader, parent)
+	}
 	response, err := l.RoundTripper.RoundTrip(request)
 	if err == nil {
 		response.Body = &limitedBody{ReadCloser: response.Body, left: maxFrame}
