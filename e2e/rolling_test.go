@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -128,9 +129,9 @@ type rolledRun struct {
 	calm  string // directory of the undisturbed run
 }
 
-// TestLongRollingRestart replaces NATS and both processes of each service, one after the other, while
-// a model and a plug-in play over them. No turn is cancelled or asked for twice, no rollout ends
-// without a score, and all files equal those of undisturbed runs in one process.
+// TestLongRollingRestart replaces NATS and both processes of each service, one after the other,
+// while a model and a plug-in play over them. No turn is cancelled or asked for twice, no rollout
+// ends without a score, and all files equal those of undisturbed runs in one process.
 func TestLongRollingRestart(t *testing.T) {
 	t.Parallel()
 	services := startCluster(t, cluster.Config{Replicated: true, Args: []string{"--grace", "1m"}})
@@ -180,7 +181,7 @@ func TestLongRollingRestart(t *testing.T) {
 func startRolled(t *testing.T, services *cluster.Cluster, plays *paced, player ...string) *rolledRun {
 	t.Helper()
 	r := &rolledRun{agent: plays, calm: filepath.Join(t.TempDir(), "calm")}
-	flags := append(player, "--trials", strconv.Itoa(rollingTrials), "turn_off_wifi", "is_cellular_on", "--out")
+	flags := append(slices.Clip(player), "--trials", strconv.Itoa(rollingTrials), "turn_off_wifi", "is_cellular_on", "--out")
 	toolsandbox(t, append(append([]string{"run"}, flags...), r.calm)...)
 	plays.mu.Lock()
 	plays.asked = make(map[string]int)

@@ -23,8 +23,8 @@ import (
 	_ "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/tools/v1"
 )
 
-// TestEveryMethodListsItsCallers checks all services below proto, so that none can be forgotten. Agents
-// that attach have no role.
+// TestEveryMethodListsItsCallers checks all services below proto, so that none can be forgotten.
+// Agents that attach have no role.
 func TestEveryMethodListsItsCallers(t *testing.T) {
 	linked := make(map[string]bool)
 	protoregistry.GlobalFiles.RangeFiles(func(file protoreflect.FileDescriptor) bool {

@@ -44,8 +44,8 @@ type tcp struct {
 	logger    *slog.Logger
 }
 
-// newTCP reads the files of cfg that say who may connect, so that a process with a wrong one ends at
-// once.
+// newTCP reads the files of cfg that say who may connect, so that a process with a wrong one ends
+// at once.
 func newTCP(cfg Config, options Options) (*tcp, error) {
 	t := &tcp{cfg: cfg, telemetry: options.Telemetry, logger: options.Logger}
 	if _, _, err := cfg.loadTLS(); err != nil {

@@ -18,7 +18,8 @@ import (
 const (
 	// maxForwarded bounds the concurrent turns that a replica plays for others.
 	maxForwarded = 1 << 14
-	// ownerRetryPause is the pause before a key's owner is looked up again after it could not answer.
+	// ownerRetryPause is the pause before a key's owner is looked up again after it could not
+	// answer.
 	ownerRetryPause = 20 * time.Millisecond
 )
 
@@ -26,8 +27,8 @@ const (
 type Replicas interface {
 	// Name returns the name of this replica.
 	Name() string
-	// Owner returns the owner of a name, empty if it is unknown. changed is closed when the owner may
-	// have changed.
+	// Owner returns the owner of a name, empty if it is unknown. changed is closed when the owner
+	// may have changed.
 	Owner(name string) (owner string, changed <-chan struct{})
 	// Contact reports whether heartbeats of a replica arrive, and how often a connection between it
 	// and this one was restored: requests and answers may be lost then. changed tells about both.
@@ -108,8 +109,8 @@ func waitForOwner(ctx context.Context, changed <-chan struct{}, hasOwner bool) e
 }
 
 // forward lets another replica play a turn. It repeats a request whose answer may be lost, to the
-// same replica while that is alive: a replica that drains still plays the turn, and then leaves. The
-// error is that of the turn, errReplicaGone, or bus.ErrTooLarge.
+// same replica while that is alive: a replica that drains still plays the turn, and then leaves.
+// The error is that of the turn, errReplicaGone, or bus.ErrTooLarge.
 func (s *Server) forward(ctx context.Context, owner string, req *agentgwv1.RespondRequest) (*agentgwv1.RespondResponse, error) {
 	for repeated := false; ; repeated = true {
 		response, err := s.forwardOnce(ctx, owner, req)
@@ -129,8 +130,8 @@ func (s *Server) forward(ctx context.Context, owner string, req *agentgwv1.Respo
 	}
 }
 
-// forwardOnce is forward without repetition. The error may also be errAnswerLost, or bus.ErrNotFound
-// if the replica accepts no turns.
+// forwardOnce is forward without repetition. The error may also be errAnswerLost, or
+// bus.ErrNotFound if the replica accepts no turns.
 func (s *Server) forwardOnce(ctx context.Context, owner string, req *agentgwv1.RespondRequest) (*agentgwv1.RespondResponse, error) {
 	raw, err := proto.Marshal(req)
 	if err != nil {
@@ -163,8 +164,8 @@ func (s *Server) forwardOnce(ctx context.Context, owner string, req *agentgwv1.R
 	return turn.GetResponse(), nil
 }
 
-// cancelIfLost cancels a forwarded turn with errReplicaGone when heartbeats of its replica stop, and
-// with errAnswerLost when a connection was restored.
+// cancelIfLost cancels a forwarded turn with errReplicaGone when heartbeats of its replica stop,
+// and with errAnswerLost when a connection was restored.
 func (s *Server) cancelIfLost(ctx context.Context, cancel context.CancelCauseFunc, owner string, restored uint64) {
 	for {
 		_, changed := s.replicas.Owner("")

@@ -261,9 +261,9 @@ func (d *cutDialer) set(cut bool) {
 	}
 }
 
-// TestForwardedAnswerIsLost cuts the connection of the replica that forwarded a turn, until the owner
-// has answered, or until it drains and still plays the turn. The replica gets the owner's answer, and
-// the provider no second request.
+// TestForwardedAnswerIsLost cuts the connection of the replica that forwarded a turn, until the
+// owner has answered, or until it drains and still plays the turn. The replica gets the owner's
+// answer, and the provider no second request.
 func TestForwardedAnswerIsLost(t *testing.T) {
 	for name, drains := range map[string]bool{"answered": false, "draining": true} {
 		t.Run(name, func(t *testing.T) {

@@ -34,22 +34,22 @@ func (o *options) compare(ctx context.Context, services *cluster.Cluster) error 
 		if err != nil {
 			return err
 		}
-		fmt.Printf("one process:   %6.2f s, %6.2f s of processor time\n", one.wall.Seconds(), one.processor.Seconds())
-		fmt.Printf("four services: %6.2f s, %6.2f s of processor time\n", four.wall.Seconds(), four.processor.Seconds())
-		fmt.Printf("throughput of four: %.2f times by time, %.2f times by processor time\n", one.wall.Seconds()/four.wall.Seconds(), one.processor.Seconds()/four.processor.Seconds())
-		printParts(services, four)
+		o.report.Printf("one process:   %6.2f s, %6.2f s of processor time\n", one.wall.Seconds(), one.processor.Seconds())
+		o.report.Printf("four services: %6.2f s, %6.2f s of processor time\n", four.wall.Seconds(), four.processor.Seconds())
+		o.report.Printf("throughput of four: %.2f times by time, %.2f times by processor time\n", one.wall.Seconds()/four.wall.Seconds(), one.processor.Seconds()/four.processor.Seconds())
+		o.printParts(services, four)
 		differences, err := compare.Runs(together, apart)
 		if err != nil {
 			return err
 		}
 		for _, difference := range differences {
-			fmt.Println(difference)
+			o.report.Println(difference)
 		}
 		if len(differences) > 0 {
 			return fmt.Errorf("%d files differ between one process and four", len(differences))
 		}
 	}
-	fmt.Println("one process and four services left byte-identical results in", o.dir)
+	o.report.Println("one process and four services left byte-identical results in", o.dir)
 	return nil
 }
 
@@ -59,10 +59,10 @@ func (o *options) out(name string, turn int) string {
 }
 
 // printParts prints what each process used.
-func printParts(services *cluster.Cluster, run measured) {
+func (o *options) printParts(services *cluster.Cluster, run measured) {
 	for _, name := range append(services.Processes(), cluster.Client) {
 		part := run.parts[name]
-		fmt.Printf("  %-13s %6.2f s of processor time, %4d MB of memory at peak\n", name, part.Processor.Seconds(), part.PeakBytes/1e6)
+		o.report.Printf("  %-13s %6.2f s of processor time, %4d MB of memory at peak\n", name, part.Processor.Seconds(), part.PeakBytes/1e6)
 	}
 }
 

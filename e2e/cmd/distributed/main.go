@@ -8,6 +8,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"log"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -22,10 +23,11 @@ type options struct {
 	trials, parallel int
 	turns            int
 	teams            bool
+	report           *log.Logger
 }
 
 func main() {
-	var o options
+	o := options{report: log.New(os.Stdout, "", 0)}
 	flag.StringVar(&o.root, "root", ".", "the repository")
 	flag.StringVar(&o.dir, "dir", "", "directory for programs, data and results (default: a temporary one)")
 	flag.StringVar(&o.agent, "agent", "oracle", "who plays the agent")

@@ -41,8 +41,8 @@ func tokenOf(team string) string { return "token-of-team-" + team }
 // environmentOf returns the environment of a team's command line.
 func environmentOf(team string) []string { return []string{rpc.TokenVariable + "=" + tokenOf(team)} }
 
-// playTeams lets the teams play at once, checks that each has its own rollouts, once each, and prints
-// what the processes used.
+// playTeams lets the teams play at once, checks that each has its own rollouts, once each, and
+// prints what the processes used.
 func (o *options) playTeams(ctx context.Context, services *cluster.Cluster) error {
 	start := time.Now()
 	ends, clients := make([]time.Duration, len(teams())), make([]cluster.Usage, len(teams()))
@@ -68,12 +68,12 @@ func (o *options) playTeams(ctx context.Context, services *cluster.Cluster) erro
 		if err != nil {
 			return fmt.Errorf("team %s: %w", team, err)
 		}
-		fmt.Printf("team %s: %d rollouts in %.1f s\n", team, rollouts, ends[i].Seconds())
-		fmt.Printf("  %-13s %6.2f s of processor time, %4d MB of memory at peak\n", cluster.Client, clients[i].Processor.Seconds(), clients[i].PeakBytes/1e6)
+		o.report.Printf("team %s: %d rollouts in %.1f s\n", team, rollouts, ends[i].Seconds())
+		o.report.Printf("  %-13s %6.2f s of processor time, %4d MB of memory at peak\n", cluster.Client, clients[i].Processor.Seconds(), clients[i].PeakBytes/1e6)
 	}
 	delete(parts, cluster.Client)
 	for _, name := range services.Processes() {
-		fmt.Printf("  %-13s %6.2f s of processor time, %4d MB of memory at peak\n", name, parts[name].Processor.Seconds(), parts[name].PeakBytes/1e6)
+		o.report.Printf("  %-13s %6.2f s of processor time, %4d MB of memory at peak\n", name, parts[name].Processor.Seconds(), parts[name].PeakBytes/1e6)
 	}
 	differences, err := compare.Runs(filepath.Join(o.dir, teams()[0]), filepath.Join(o.dir, teams()[1]))
 	if err == nil && len(differences) > 0 {

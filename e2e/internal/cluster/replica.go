@@ -18,8 +18,8 @@ import (
 const maxQuery = 1232
 
 // Replace replaces a process as a rolling update does. A process that is found by a name of DNS
-// starts at a new address, and the old one then ends. Any other one ends first, and then starts with
-// the same address and disk. An exit code other than 0 is an error.
+// starts at a new address, and the old one then ends. Any other one ends first, and then starts
+// with the same address and disk. An exit code other than 0 is an error.
 func (c *Cluster) Replace(ctx context.Context, name string) error {
 	if !c.isNamed(name) {
 		return errors.Join(c.Signal(name, syscall.SIGTERM), c.Wait(name), c.Start(ctx, name))

@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// SelfSigned writes a certificate for localhost and further hosts that signs itself, and its key, as
-// PEM files that are removed with the test. It is valid for an hour.
+// SelfSigned writes a certificate for localhost and further hosts that signs itself, and its key,
+// as PEM files that are removed with the test. It is valid for an hour.
 func SelfSigned(tb testing.TB, hosts ...string) (certFile, keyFile string) {
 	tb.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
