@@ -198,6 +198,13 @@ func (i *installation) scale(t *testing.T, replicas int32) {
 		}
 	}
 	i.settle(t, fmt.Sprintf("scale to %d", replicas))
+	s, err := i.state(i.namespace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.spread(); err != nil {
+		t.Errorf("scale to %d: %v", replicas, err)
+	}
 }
 
 // restart restarts the pods of all services, as kubectl rollout restart does.

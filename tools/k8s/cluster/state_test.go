@@ -63,7 +63,7 @@ func (s *state) check() error {
 	if len(s.pods) == 0 {
 		return errors.New("no pods")
 	}
-	return errors.Join(s.rolledOut(), s.owned(), s.running(), s.spread(), s.reachable(), s.budgeted(), s.isolated(), s.scaled())
+	return errors.Join(s.rolledOut(), s.owned(), s.running(), s.reachable(), s.budgeted(), s.isolated(), s.scaled())
 }
 
 // rolledOut reports workloads whose current pods are not all there and ready, as kubectl rollout
@@ -201,7 +201,8 @@ func podReady(pod corev1.Pod) bool {
 	})
 }
 
-// spread reports workloads all of whose pods are on one node, where the scheduler had three.
+// spread reports workloads all of whose pods are on one node. The scheduler spreads new pods when
+// all nodes are open; those of a closed node go where there is room.
 func (s *state) spread() error {
 	nodes := make(map[string][]string)
 	for i := range s.pods {
