@@ -201,8 +201,8 @@ func podReady(pod corev1.Pod) bool {
 	})
 }
 
-// spread reports workloads all of whose pods are on one node. The scheduler spreads new pods when all
-// nodes are open; those of a closed node go where there is room.
+// spread reports workloads all of whose pods are on one node. The scheduler spreads new pods when
+// all nodes are open; those of a closed node go where there is room.
 func (s *state) spread() error {
 	nodes := make(map[string][]string)
 	for i := range s.pods {
