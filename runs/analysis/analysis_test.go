@@ -25,7 +25,7 @@ func runOf(similarities map[string]string) *Run {
 			Name: rollout, Categories: []string{"SHORT"}, Similarity: resultfile.Similarity(similarities[rollout]),
 		})
 	}
-	return newRun("run", summary, nil)
+	return NewRun("run", summary, nil)
 }
 
 // compared compares two runs.
@@ -111,7 +111,7 @@ func TestWriteComparisonOfMany(t *testing.T) {
 // TestCompareMilestones names the milestones and minefields through which a scenario moved.
 func TestCompareMilestones(t *testing.T) {
 	run := func(score, milestone, minefield string) *Run {
-		return newRun("run", &resultfile.Summary{Scenarios: []resultfile.ScenarioResult{{
+		return NewRun("run", &resultfile.Summary{Scenarios: []resultfile.ScenarioResult{{
 			Name: "a", Categories: []string{"SHORT"}, Similarity: resultfile.Similarity(score), MinefieldSimilarity: resultfile.Similarity(minefield),
 			MilestoneMapping: resultfile.Mapping{{Node: 0, Similarity: "1.0"}, {Node: 1, Similarity: resultfile.Similarity(milestone)}},
 		}}}, nil)
@@ -136,7 +136,7 @@ func reported() *Run {
 		outcome.Causes = []results.Cause{{Kind: "tool_error", Count: 3}, {Kind: "tool_error", Count: 1}}
 		record.Rollouts = append(record.Rollouts, outcome)
 	}
-	return newRun("dir", summary, record)
+	return NewRun("dir", summary, record)
 }
 
 func TestReport(t *testing.T) {

@@ -32,6 +32,7 @@ type Run struct {
 
 // rollout is one rollout of a run.
 type rollout struct {
+	name string
 	// scenario is the name of the scenario, base that of its base scenario.
 	scenario, base, variant string
 	categories              []string
@@ -52,10 +53,11 @@ func Load(dir string, acceptEdits bool, warnings io.Writer) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newRun(dir, summary, reader.Run()), nil
+	return NewRun(dir, summary, reader.Run()), nil
 }
 
-func newRun(dir string, summary *resultfile.Summary, record *results.Run) *Run {
+// NewRun returns the rollouts of a summary. record is nil for a run of the original.
+func NewRun(dir string, summary *resultfile.Summary, record *results.Run) *Run {
 	run := &Run{Directory: dir, record: record}
 	if record != nil {
 		run.Agent, run.User = record.Agent.Name, record.User.Name
@@ -65,7 +67,10 @@ func newRun(dir string, summary *resultfile.Summary, record *results.Run) *Run {
 	}
 	scenarioOf := scenarioNames(summary, record)
 	for i, result := range summary.Scenarios {
-		r := rollout{scenario: scenarioOf(result.Name), categories: resultfile.CountedCategories(result.Categories), milestones: result.MilestoneMapping, turns: result.TurnCount}
+		r := rollout{
+			name: result.Name, scenario: scenarioOf(result.Name), categories: resultfile.CountedCategories(result.Categories),
+			milestones: result.MilestoneMapping, turns: result.TurnCount,
+		}
 		if score, ok := result.Similarity.Number(); ok {
 			r.score = &score
 		}
@@ -83,6 +88,25 @@ func newRun(dir string, summary *resultfile.Summary, record *results.Run) *Run {
 		run.rollouts = append(run.rollouts, r)
 	}
 	return run
+}
+
+// RolloutScore is the score of a rollout that has one.
+type RolloutScore struct {
+	// Rollout is its name.
+	Rollout    string
+	Categories []string
+	Score      float64
+}
+
+// Scores returns the scores of the rollouts in their order.
+func (r *Run) Scores() []RolloutScore {
+	var scores []RolloutScore
+	for _, played := range r.rollouts {
+		if played.score != nil {
+			scores = append(scores, RolloutScore{played.name, played.categories, *played.score})
+		}
+	}
+	return scores
 }
 
 // scenarioNames returns a function from the name of a rollout to that of its scenario. A run of

@@ -1,15 +1,18 @@
 package cli
 
 import (
+	"fmt"
+
 	"github.com/spf13/cobra"
 
 	"github.com/toolsandbox/toolsandbox/internal/process"
 	"github.com/toolsandbox/toolsandbox/runs/analysis"
+	"github.com/toolsandbox/toolsandbox/runs/figure"
 	"github.com/toolsandbox/toolsandbox/runs/report"
 )
 
 func newReport() *cobra.Command {
-	format, passAt, asJSON, acceptEdits := "", 0.0, false, false
+	format, plots, passAt, asJSON, acceptEdits := "", "", 0.0, false, false
 	cmd := &cobra.Command{
 		Use:   "report RUN...",
 		Short: "Print the scores of runs by category and variant, with their precision",
@@ -19,7 +22,8 @@ of a scenario depend on each other (see docs/statistics.md). RUN is the --out di
 original; there are at most eight.`,
 		Example: `  toolsandbox run --agent random --trials 3 --out floor
   toolsandbox report floor
-  toolsandbox report floor --format latex`,
+  toolsandbox report floor --format latex
+  toolsandbox report floor --plots figures`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case len(args) == 0:
@@ -32,6 +36,17 @@ original; there are at most eight.`,
 				return err
 			}
 			reported := analysis.NewReport(runs, passAt)
+			if plots != "" {
+				drawn, err := figure.Write(plots, reported)
+				if err != nil {
+					return err
+				}
+				for _, path := range drawn {
+					if _, err := fmt.Fprintf(cmd.ErrOrStderr(), "figure: %s\n", path); err != nil {
+						return err
+					}
+				}
+			}
 			if asJSON {
 				return report.JSON(cmd.OutOrStdout(), reported)
 			}
@@ -41,6 +56,7 @@ original; there are at most eight.`,
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON instead of tables")
 	cmd.Flags().Float64Var(&passAt, "pass-at", 1, "the least `score` of a rollout that passes")
 	cmd.Flags().StringVar(&format, "format", "text", "the `format` of the tables: text, markdown, latex or csv")
+	cmd.Flags().StringVar(&plots, "plots", "", "`directory` for figures of the scores, as SVG and PNG (default: none)")
 	addAcceptEdits(cmd.Flags(), &acceptEdits)
 	return cmd
 }

@@ -1,0 +1,84 @@
+// Package figure draws the scores of runs as SVG and PNG.
+package figure
+
+import (
+	"fmt"
+	"image/color"
+	"os"
+	"path/filepath"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/vg"
+
+	"github.com/toolsandbox/toolsandbox/runs/analysis"
+)
+
+// palette has a colour for each run that people who see few colours tell apart, by Okabe and Ito.
+var palette = []color.Color{
+	color.NRGBA{0, 114, 178, 255}, color.NRGBA{230, 159, 0, 255}, color.NRGBA{0, 158, 115, 255}, color.NRGBA{204, 121, 167, 255},
+	color.NRGBA{86, 180, 233, 255}, color.NRGBA{213, 94, 0, 255}, color.NRGBA{120, 120, 120, 255}, color.NRGBA{0, 0, 0, 255},
+}
+
+func colorOf(run int) color.Color { return palette[run%len(palette)] }
+
+// picture is a figure with its size.
+type picture struct {
+	name          string
+	plot          *plot.Plot
+	width, height vg.Length
+}
+
+// Write draws the figures of a report into a directory, which it creates, and returns their paths.
+// Those for which the runs have no data are missing: costs without prices, and variants without any.
+func Write(dir string, report *analysis.Report) ([]string, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("--plots: %w", err)
+	}
+	var paths []string
+	for _, draw := range []func(*analysis.Report) (*picture, error){categories, histogram, strips, costs, variants} {
+		p, err := draw(report)
+		if err != nil {
+			return nil, fmt.Errorf("draw: %w", err)
+		}
+		if p == nil {
+			continue
+		}
+		for _, ending := range []string{".svg", ".png"} {
+			path := filepath.Join(dir, p.name+ending)
+			if err := p.plot.Save(p.width, p.height, path); err != nil {
+				return nil, fmt.Errorf("draw %s: %w", path, err)
+			}
+			paths = append(paths, path)
+		}
+	}
+	return paths, nil
+}
+
+// newPlot returns an empty plot with titles.
+func newPlot(title, x, y string) *plot.Plot {
+	p := plot.New()
+	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = title, x, y
+	for _, style := range []*font.Font{
+		&p.Title.TextStyle.Font, &p.X.Label.TextStyle.Font, &p.Y.Label.TextStyle.Font, &p.X.Tick.Label.Font, &p.Y.Tick.Label.Font, &p.Legend.TextStyle.Font,
+	} {
+		style.Typeface, style.Variant = "Liberation", "Sans"
+	}
+	p.Title.Padding = vg.Points(8)
+	p.Legend.Top = true
+	return p
+}
+
+// label names a run in a legend.
+func label(report *analysis.Report, run int) string {
+	r := report.Runs[run]
+	if r.Agent == "" {
+		return r.Directory
+	}
+	for i, other := range report.Runs {
+		if i != run && other.Agent == r.Agent {
+			return r.Agent + " (" + r.Directory + ")"
+		}
+	}
+	return r.Agent
+}

@@ -1,0 +1,120 @@
+package figure_test
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"image/png"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/toolsandbox/toolsandbox/original/resultfile"
+	"github.com/toolsandbox/toolsandbox/runs/analysis"
+	"github.com/toolsandbox/toolsandbox/runs/figure"
+	"github.com/toolsandbox/toolsandbox/runs/results"
+)
+
+// run returns a run with scores of some scenarios, in their plain variant and with all tools, with
+// costs if it is priced.
+func run(priced bool, scores ...float64) *analysis.Run {
+	summary, record := &resultfile.Summary{}, &results.Run{Agent: results.Player{Name: fmt.Sprint("agent ", len(scores))}, Trials: 1}
+	for i, score := range scores {
+		for _, suffix := range []string{"", "_all_tools"} {
+			summary.Scenarios = append(summary.Scenarios, resultfile.ScenarioResult{
+				Name: fmt.Sprint("s", i, suffix), Categories: []string{"COREFERENCE", "<&>"}, Similarity: resultfile.Similarity(fmt.Sprint(score)),
+			})
+			outcome := results.Outcome{}
+			if dollars := 0.25; priced {
+				outcome.Usage = &results.Usage{Agent: &results.RoleUsage{CostUSD: &dollars}}
+			}
+			record.Rollouts = append(record.Rollouts, outcome)
+		}
+	}
+	return analysis.NewRun("dir", summary, record)
+}
+
+func TestWrite(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		runs []*analysis.Run
+		want string
+	}{
+		{"one run", []*analysis.Run{run(true, 0, 0.5, 1)}, "categories histogram strips variants"},
+		{"two priced runs", []*analysis.Run{run(true, 0, 0.5, 1), run(true, 1)}, "categories histogram strips costs variants"},
+		{"one of two is priced", []*analysis.Run{run(true, 0.2, 0.4), run(false, 1)}, "categories histogram strips variants"},
+		{"one without a score", []*analysis.Run{run(false, 0.3), run(false)}, "categories histogram strips variants"},
+		{"no score", []*analysis.Run{run(false)}, "histogram"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			report := analysis.NewReport(test.runs, 1)
+			dir := filepath.Join(t.TempDir(), "figures")
+			paths, err := figure.Write(dir, report)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var want []string
+			for _, name := range strings.Fields(test.want) {
+				want = append(want, filepath.Join(dir, name+".svg"), filepath.Join(dir, name+".png"))
+			}
+			if diff := cmp.Diff(want, paths); diff != "" {
+				t.Errorf("figures (-want +got):\n%s", diff)
+			}
+			again, err := figure.Write(t.TempDir(), report)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, path := range paths {
+				first, second := read(t, path), read(t, again[i])
+				if !bytes.Equal(first, second) {
+					t.Errorf("%s differs when it is drawn again", filepath.Base(path))
+				}
+				checkPicture(t, path, first)
+			}
+		})
+	}
+}
+
+func read(t *testing.T, path string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// checkPicture decodes a figure.
+func checkPicture(t *testing.T, path string, data []byte) {
+	t.Helper()
+	if filepath.Ext(path) == ".png" {
+		if _, err := png.Decode(bytes.NewReader(data)); err != nil {
+			t.Errorf("%s: %v", path, err)
+		}
+		return
+	}
+	decoder := xml.NewDecoder(bytes.NewReader(data))
+	for {
+		if _, err := decoder.Token(); errors.Is(err, io.EOF) {
+			return
+		} else if err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+	}
+}
+
+// TestWriteInto names a directory that cannot be made.
+func TestWriteInto(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := figure.Write(file, analysis.NewReport([]*analysis.Run{run(false, 1)}, 1)); err == nil || !strings.Contains(err.Error(), "--plots: ") || !strings.Contains(err.Error(), file) {
+		t.Errorf("Write into a file: got error %v, want one that names --plots and the file", err)
+	}
+}
