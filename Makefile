@@ -114,6 +114,11 @@ test-all: $(VENV)/ready $(EXAMPLES)/ready $(MCP)/ready test-python ## Run all te
 	go test $(TEST_FLAGS) $(AT_ONCE) -race $(filter-out $(UNRACED),$(RACE))
 	go test $(TEST_FLAGS) -race -run '$(PLAYED)' $(CLI)
 
+# It compiles the program four times, so it is no part of test-long.
+.PHONY: test-release
+test-release: $(VENV)/ready ## Build a release twice, and use its wheel, its archive and go install in empty places
+	go test $(TEST_FLAGS) -v -tags release -run '^(TestRelease|TestGoInstall|TestWindows)$$' ./tools/cmd/release
+
 # Protos and stored forms of a patch version are compatible: run it before each.
 EARLIER ?= $(shell git describe --tags --abbrev=0 2>/dev/null || git rev-parse HEAD~1)
 .PHONY: test-upgrade
@@ -210,7 +215,8 @@ check-modules: ## Each module is tidy and builds by itself, without the workspac
 .PHONY: check-vet
 check-vet: ## go vet
 	go vet $(call packages,$(MODULES))
-	go vet -tags llama ./e2e
+	go vet -tags llama,jaeger ./e2e
+	go vet -tags release ./tools/cmd/release
 
 .PHONY: lint
 lint: $(BIN)/golangci-lint ## golangci-lint with the rules of .golangci.yml

@@ -25,13 +25,13 @@ func TestLongBackup(t *testing.T) {
 	services := start(t)
 
 	first := startRemote(t, services, append(flags, out)...)
-	half(t, first)
+	advance(t, first, 3)
 	stopAll(t, services)
 	if err := os.CopyFS(backup, os.DirFS(services.Streams())); err != nil {
 		t.Fatal(err)
 	}
 	startAll(t, services)
-	half(t, first) // the command line has waited for the services
+	advance(t, first, 13) // beyond the backup; the command line has waited for the services
 	if err := first.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -54,10 +54,10 @@ func TestLongBackup(t *testing.T) {
 	equalRuns(t, baseline, out)
 }
 
-// half lets a run progress.
-func half(t *testing.T, run *remote) {
+// advance lets a run print a number of lines of progress, each after a twentieth of its rollouts.
+func advance(t *testing.T, run *remote, lines int) {
 	t.Helper()
-	for range 3 {
+	for range lines {
 		if !run.progress() {
 			t.Fatalf("the run ended too early\n%s", run.printed.String())
 		}

@@ -54,6 +54,7 @@ type Selection struct {
 	// Variants are names of variants.
 	Variants []string
 	narrowing
+	ablation
 	testMode bool
 	// exact is set if patterns match only whole names, and no names of bases.
 	exact bool
@@ -94,6 +95,7 @@ func (c *Selection) RegisterFlags(flags *pflag.FlagSet) {
 	flags.StringSliceVarP(&c.patterns, "scenarios", "s", nil, "`names` of scenarios, with * and ?; arguments add more (default: all)")
 	flags.StringSliceVar(&c.Variants, "variants", []string{PlainVariant}, "variants of the tools: plain, all, or `suffixes` of names such as 3_distraction_tools")
 	c.narrowing.register(flags)
+	c.ablation.register(flags)
 	flags.StringVar(&c.split, "split", string(euroeval.SplitAll), "`part` of packs of records to play: all, or EuroEval's train, val or test")
 	flags.StringSliceVar(&c.languages, "language", nil, "`codes` of the languages of records to play, e.g. de,fr (default: all)")
 	flags.StringVar(&c.backend, "preferred-tool-backend", pack.DefaultBackend, "`backend` of tools with several implementations; other tools use their default")
@@ -111,7 +113,7 @@ func (c *Selection) Load(ctx context.Context, warnings io.Writer, args []string)
 	for i := range selected {
 		out[i] = selected[i].Scenario()
 	}
-	return out, nil
+	return out, c.ablation.apply(out)
 }
 
 // LoadExpanded is Load with the scenarios' bases.

@@ -1,3 +1,5 @@
+//go:build release
+
 package main
 
 import (
@@ -77,10 +79,10 @@ func inZip(t *testing.T, packed []byte, name string) []byte {
 	return nil
 }
 
-// TestLongGoInstall installs the program from a proxy of modules with go install, in an empty
+// TestGoInstall installs the program from a proxy of modules with go install, in an empty
 // directory, and plays a scenario. Another module imports the Go SDK. It needs neither NATS nor
 // bbolt.
-func TestLongGoInstall(t *testing.T) {
+func TestGoInstall(t *testing.T) {
 	opened, err := program.Open(root)
 	if err != nil {
 		t.Fatal(err)

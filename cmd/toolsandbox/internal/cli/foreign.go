@@ -17,7 +17,7 @@ func foreignFlags() map[string]string {
 	const (
 		agent  = "--agent PROVIDER:MODEL, e.g. --agent openai:gpt-4o"
 		pace   = "--parallel"
-		some   = "--scenarios PATTERN for some scenarios, or --test-mode for a few"
+		some   = "--limit N, or --scenarios PATTERN"
 		answer = "--max-tokens"
 		turns  = "max_messages of each scenario (docs/scenarios.md)"
 		list   = "toolsandbox scenario list"
@@ -28,14 +28,13 @@ func foreignFlags() map[string]string {
 		"model": agent, "models": agent, "model-name": agent, "agent-llm": agent, "llm": agent, "provider": agent,
 		"user-model": "--user PROVIDER:MODEL", "user-llm": "--user PROVIDER:MODEL",
 		"num-trials": "--trials", "epochs": "--trials", "repeats": "--trials", "n-trials": "--trials",
-		"limit": some, "num-tasks": some, "max-samples": some, "task-ids": "--scenarios", "tasks": "--scenarios", "task": "--scenarios",
-		"category":   "--scenarios PATTERN; the results have a row for each category, and toolsandbox scenario list shows them",
-		"categories": "--scenarios PATTERN; the results have a row for each category, and toolsandbox scenario list shows them",
+		"num-tasks": some, "max-samples": some, "task-ids": "--scenarios", "tasks": "--scenarios", "task": "--scenarios",
+		"categories": "--category",
 		"processes":  pace, "workers": pace, "num-workers": pace, "max-workers": pace, "max-concurrency": pace, "max-connections": pace, "concurrency": pace,
 		"api-base": "--base-url", "endpoint": "--base-url", "max-output-tokens": answer, "max-new-tokens": answer,
 		"agent-model": agent, "model-id": agent, "llm-model": agent, "agent-url": "--agent grpc://HOST:PORT", "agent-strategy": agent, "user-strategy": "--user NAME",
 		"num-samples": some, "sample": some, "samples": some, "max-tasks": some, "max-examples": some, "subset": some,
-		"dataset": "--pack", "data": "--pack", "benchmark": "--pack", "env": "--pack", "domain": "--pack", "test-category": "--scenarios PATTERN",
+		"dataset": "--pack", "data": "--pack", "benchmark": "--pack", "env": "--pack", "domain": "--pack", "test-category": "--category",
 		"runs": "--trials", "n": "--trials", "num-runs": "--trials", "k": "--trials", "num-repeats": "--trials",
 		"threads": pace, "num-threads": pace, "jobs": pace, "j": pace, "batch-size": pace, "num-processes": pace, "parallelism": pace,
 		"max-turns": turns, "max-steps": turns, "max-num-steps": turns, "max-messages": turns, "max-iterations": turns,
@@ -43,7 +42,7 @@ func foreignFlags() map[string]string {
 		"api-key": key, "openai-api-key": key, "token": key, "base-uri": "--base-url", "api-url": "--base-url", "host": "--base-url", "server": "--base-url",
 		"force": fresh, "overwrite": fresh, "yes": fresh, "y": fresh, "continue": "--resume", "restart": fresh,
 		"verbose": "--log-level debug", "v": "--log-level debug", "debug": "--log-level debug", "quiet": "--log-level error", "q": "--log-level error",
-		"format": "--json", "output-format": "--json", "m": agent, "top-p": "--temperature; other sampling settings are the server's", "system-prompt": "the scenarios, which say what the agent is told",
+		"format": "--json", "output-format": "--json", "m": agent, "top-p": "--temperature; other sampling settings are the server's", "system-prompt": "--agent-prompt FILE, before what the scenarios say",
 		"results": "--out", "results-dir": "--out", "name": "--out", "run-name": "--out", "run-id": "--out", "experiment": "--out", "d": "--out",
 		"log-dir": "--out", "save-to": "--out", "output": "--out", "timeout": "--model-timeout",
 	}

@@ -75,6 +75,7 @@ func TestRunRecord(t *testing.T) {
 		t.Errorf("program (-want +got):\n%s", diff)
 	}
 	runs[1].Started, runs[1].Ended, runs[1].Sessions, runs[1].Seconds = run.Started, run.Ended, run.Sessions, run.Seconds
+	runs[1].Rollouts[0].Seconds = run.Rollouts[0].Seconds
 	if diff := cmp.Diff(run, runs[1]); diff != "" {
 		t.Errorf("the same again (-first +second):\n%s", diff)
 	}
