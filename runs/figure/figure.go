@@ -30,7 +30,7 @@ type picture struct {
 }
 
 // Write draws the figures of a report into a directory, which it creates, and returns their paths.
-// Those for which the runs have no data are missing: costs without prices, and variants without any.
+// Those for which the runs have no data are missing: costs without prices, variants without any.
 func Write(dir string, report *analysis.Report) ([]string, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("--plots: %w", err)
