@@ -23,6 +23,19 @@ type Trajectory struct {
 // cells is a row of a table in execution_context.json.
 type cells map[string]json.RawMessage
 
+// ParseMessages parses the messages of an execution_context.json, of any tables.
+func ParseMessages(data []byte) ([]*worldv1.Message, error) {
+	var context struct {
+		Tables struct {
+			Messages []cells `json:"SANDBOX"`
+		} `json:"_dbs"`
+	}
+	if err := json.Unmarshal(data, &context); err != nil {
+		return nil, err
+	}
+	return readMessages(context.Tables.Messages)
+}
+
 // ParseContext parses an execution_context.json with the tables of schema. Numbers outside JSON
 // were written as null and stay null.
 func ParseContext(data []byte, schema *world.Schema) (*Trajectory, error) {

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/toolsandbox/toolsandbox/original/resultfile"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/runs/results"
 )
 
@@ -119,6 +120,30 @@ func TestCompareMilestones(t *testing.T) {
 	got := compared(t, run("0.8", "0.6", "0.0"), run("0.0", "1.0", "1.0")).Changed[0].why()
 	if want := "minefields: 0.00 → 1.00; milestone 1: 0.60 → 1.00"; got != want {
 		t.Errorf("why: got %q, want %q", got, want)
+	}
+}
+
+// TestParting finds the first message that differs, also where one conversation is longer.
+func TestParting(t *testing.T) {
+	say := func(texts ...string) []*worldv1.Message {
+		var messages []*worldv1.Message
+		for _, text := range texts {
+			messages = append(messages, &worldv1.Message{Sender: worldv1.Role_ROLE_AGENT, Recipient: worldv1.Role_ROLE_USER, Body: &worldv1.Message_Text{Text: text}})
+		}
+		return messages
+	}
+	for _, test := range []struct {
+		first, second []*worldv1.Message
+		want          *Parting
+	}{
+		{say("a", "b"), say("a", "b"), nil},
+		{say("a", "b"), say("a", "c"), &Parting{1, "AGENT to USER: b", "AGENT to USER: c"}},
+		{say("a"), say("a", "b"), &Parting{1, "", "AGENT to USER: b"}},
+		{nil, nil, nil},
+	} {
+		if diff := cmp.Diff(test.want, parting(test.first, test.second)); diff != "" {
+			t.Errorf("parting (-want +got):\n%s", diff)
+		}
 	}
 }
 

@@ -78,6 +78,9 @@ type ScenarioChange struct {
 	// FirstMinefields and SecondMinefields are the shares of trials that triggered a minefield.
 	FirstMinefields  float64 `json:"first_minefields"`
 	SecondMinefields float64 `json:"second_minefields"`
+	// Parting is where the first scored trials of both runs part, null if they do not, or if a run has
+	// no trajectories.
+	Parting *Parting `json:"parting"`
 }
 
 // MilestoneChange is the change of a milestone's similarity, 0 where it is not matched.
@@ -88,14 +91,18 @@ type MilestoneChange struct {
 }
 
 // Compare compares runs with the first of them. The error is one of usage if a run has no scenario
-// in common with it.
+// in common with it, and one of the reader for a damaged trajectory.
 func Compare(runs []*Run) (*Comparison, error) {
 	first := byScenario(runs[0])
 	c := &Comparison{First: runs[0], Others: []Change{}}
 	for _, run := range runs[1:] {
-		change := compare(first, byScenario(run))
+		second := byScenario(run)
+		change := compare(first, second)
 		if change.Run = run; change.Better+change.Equal+change.Worse == 0 {
 			return nil, process.UsageErrorf("RUN: %s and %s have no scenario with a score in common", runs[0].Directory, run.Directory)
+		}
+		if err := change.findPartings(runs[0], run, first, second); err != nil {
+			return nil, err
 		}
 		c.Others = append(c.Others, change)
 	}

@@ -112,9 +112,13 @@ func (c *Change) changedTable() (changed *output.Table, hidden []string) {
 	return t, hidden
 }
 
-// why names the minefields and the milestones that changed most, "" without any.
+// why names the message at which the trajectories part, and the minefields and milestones that
+// changed most, "" without any.
 func (c *ScenarioChange) why() string {
 	var parts []string
+	if c.Parting != nil {
+		parts = append(parts, fmt.Sprintf("from message %d", c.Parting.Message))
+	}
 	if c.FirstMinefields != c.SecondMinefields {
 		parts = append(parts, fmt.Sprintf("minefields: %.2f → %.2f", c.FirstMinefields, c.SecondMinefields))
 	}

@@ -28,6 +28,8 @@ type Run struct {
 
 	rollouts []rollout
 	record   *results.Run // nil for a run of the original
+	// reader reads the trajectories, nil without files.
+	reader *results.Reader
 }
 
 // rollout is one rollout of a run.
@@ -53,7 +55,9 @@ func Load(dir string, acceptEdits bool, warnings io.Writer) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	return NewRun(dir, summary, reader.Run()), nil
+	run := NewRun(dir, summary, reader.Run())
+	run.reader = reader
+	return run, nil
 }
 
 // NewRun returns the rollouts of a summary. record is nil for a run of the original.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	"github.com/toolsandbox/toolsandbox/original/resultfile"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
 // Reader reads the files of a run and checks that they are as the run wrote them.
@@ -65,6 +66,21 @@ func (r *Reader) Trajectory(name string, schema *world.Schema) (*resultfile.Traj
 	return readFile(r, contextPath(name), func(data []byte) (*resultfile.Trajectory, error) {
 		return resultfile.ParseContext(data, schema)
 	})
+}
+
+// Messages reads the messages of a rollout, with the errors of Trajectory.
+func (r *Reader) Messages(name string) ([]*worldv1.Message, error) {
+	if !isName(name) {
+		return nil, fmt.Errorf("read messages %q: %w", name, ErrName)
+	}
+	messages, err := readFile(r, contextPath(name), func(data []byte) (*[]*worldv1.Message, error) {
+		messages, err := resultfile.ParseMessages(data)
+		return &messages, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return *messages, nil
 }
 
 // ReadSummary reads the summary of the run in a directory, see Reader.Summary.
