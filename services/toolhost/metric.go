@@ -46,6 +46,9 @@ func newMeters(owner *host.Host, sessions *store.Store, dir string) (*meters, er
 
 // executed records a request to execute calls. err is a gRPC status.
 func (m *meters) executed(ctx context.Context, start time.Time, err error) {
+	if !m.execution.Enabled(ctx) {
+		return
+	}
 	m.execution.Record(ctx, time.Since(start).Seconds(),
 		metric.WithAttributes(attribute.String(instrument.LabelOutcome, strings.ToLower(status.Code(err).String()))))
 }

@@ -65,6 +65,9 @@ func word(value, prefix string) string {
 
 // turn records the time of a player's turn.
 func (m metrics) turn(ctx context.Context, start time.Time, role worldv1.Role, player *agentgwv1.Player) {
+	if !m.turns.Enabled(ctx) {
+		return
+	}
 	m.turns.Record(ctx, time.Since(start).Seconds(), metric.WithAttributes(
 		attribute.String(instrument.LabelRole, strings.ToLower(world.RoleName(role))), attribute.String(instrument.LabelKind, kindOf(player))))
 }
