@@ -19,7 +19,9 @@ import (
 type meters struct {
 	execution        metric.Float64Histogram
 	created, rebuilt metric.Int64Counter
-	stop             func() error
+	// succeeded is the label of a request without an error, made once.
+	succeeded metric.MeasurementOption
+	stop      func() error
 }
 
 // newMeters returns metrics that also measure the sessions and their file system until stop is
@@ -28,7 +30,7 @@ func newMeters(owner *host.Host, sessions *store.Store, dir string) (*meters, er
 	maker := instrument.NewMaker(otel.Meter("toolhost"))
 	m := &meters{
 		execution: maker.Histogram(instrument.ExecutionDuration), created: maker.Counter(instrument.SessionsCreated),
-		rebuilt: maker.Counter(instrument.SessionsRebuilt),
+		rebuilt: maker.Counter(instrument.SessionsRebuilt), succeeded: outcomeOf(nil),
 	}
 	held, size := maker.Gauge(instrument.SessionsHeld), maker.Gauge(instrument.StoreBytes)
 	free, total := maker.Gauge(instrument.DiskFree), maker.Gauge(instrument.DiskSize)
@@ -46,9 +48,14 @@ func newMeters(owner *host.Host, sessions *store.Store, dir string) (*meters, er
 
 // executed records a request to execute calls. err is a gRPC status.
 func (m *meters) executed(ctx context.Context, start time.Time, err error) {
-	if !m.execution.Enabled(ctx) {
-		return
+	outcome := m.succeeded
+	if err != nil {
+		outcome = outcomeOf(err)
 	}
-	m.execution.Record(ctx, time.Since(start).Seconds(),
-		metric.WithAttributes(attribute.String(instrument.LabelOutcome, strings.ToLower(status.Code(err).String()))))
+	m.execution.Record(ctx, time.Since(start).Seconds(), outcome)
+}
+
+// outcomeOf returns the label of a request that ends with a gRPC status.
+func outcomeOf(err error) metric.MeasurementOption {
+	return metric.WithAttributeSet(attribute.NewSet(attribute.String(instrument.LabelOutcome, strings.ToLower(status.Code(err).String()))))
 }

@@ -21,6 +21,26 @@ type metrics struct {
 	ended, parked, retried, redelivered metric.Int64Counter
 	duration, turns                     metric.Float64Histogram
 	running                             metric.Int64UpDownCounter
+	// turnLabels are made once for each role and kind of player: their making takes longer than a
+	// record.
+	turnLabels map[turnLabel]metric.MeasurementOption
+}
+
+// turnLabel is who played a turn.
+type turnLabel struct {
+	role worldv1.Role
+	kind string
+}
+
+func newTurnLabels() map[turnLabel]metric.MeasurementOption {
+	labels := make(map[turnLabel]metric.MeasurementOption)
+	for _, role := range []worldv1.Role{worldv1.Role_ROLE_AGENT, worldv1.Role_ROLE_USER} {
+		for _, kind := range []string{kindModel, kindPlugin, kindRandom, kindUnhelpful, kindScripted} {
+			labels[turnLabel{role, kind}] = metric.WithAttributeSet(attribute.NewSet(
+				attribute.String(instrument.LabelRole, strings.ToLower(world.RoleName(role))), attribute.String(instrument.LabelKind, kind)))
+		}
+	}
+	return labels
 }
 
 func newMetrics() (metrics, error) {
@@ -33,6 +53,7 @@ func newMetrics() (metrics, error) {
 		duration:    maker.Histogram(instrument.RolloutDuration),
 		turns:       maker.Histogram(instrument.TurnDuration),
 		running:     maker.UpDown(instrument.RolloutsRunning),
+		turnLabels:  newTurnLabels(),
 	}
 	return m, maker.Err()
 }
@@ -65,24 +86,29 @@ func word(value, prefix string) string {
 
 // turn records the time of a player's turn.
 func (m metrics) turn(ctx context.Context, start time.Time, role worldv1.Role, player *agentgwv1.Player) {
-	if !m.turns.Enabled(ctx) {
-		return
-	}
-	m.turns.Record(ctx, time.Since(start).Seconds(), metric.WithAttributes(
-		attribute.String(instrument.LabelRole, strings.ToLower(world.RoleName(role))), attribute.String(instrument.LabelKind, kindOf(player))))
+	m.turns.Record(ctx, time.Since(start).Seconds(), m.turnLabels[turnLabel{role, kindOf(player)}])
 }
+
+// These are the kinds of players.
+const (
+	kindModel     = "model"
+	kindPlugin    = "plugin"
+	kindRandom    = "random"
+	kindUnhelpful = "unhelpful"
+	kindScripted  = "scripted"
+)
 
 // kindOf returns the kind of a player.
 func kindOf(player *agentgwv1.Player) string {
 	switch player.GetKind().(type) {
 	case *agentgwv1.Player_Model:
-		return "model"
+		return kindModel
 	case *agentgwv1.Player_Plugin:
-		return "plugin"
+		return kindPlugin
 	case *agentgwv1.Player_Random:
-		return "random"
+		return kindRandom
 	case *agentgwv1.Player_Unhelpful:
-		return "unhelpful"
+		return kindUnhelpful
 	}
-	return "scripted"
+	return kindScripted
 }
