@@ -46,15 +46,7 @@ func Run(ctx context.Context, cfg Config, node rpc.Network, stores bus.Orchestra
 		Drain:    node.Drain,
 		Logger:   node.Logger(rpc.Orchestrator),
 	})
-	service := &server{
-		bus:    stores,
-		tools:  toolhostv1.NewToolHostServiceClient(node.Conn(rpc.ToolHost)),
-		done:   ctx.Done(),
-		logger: node.Logger(rpc.Orchestrator),
-		traces: node.Telemetry(),
-
-		progressInterval: progressInterval,
-	}
+	service := newService(node, stores, ctx.Done())
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	var group sync.WaitGroup
@@ -83,4 +75,16 @@ func Run(ctx context.Context, cfg Config, node rpc.Network, stores bus.Orchestra
 		return fmt.Errorf("orchestrator: %w", err)
 	}
 	return nil
+}
+
+func newService(node rpc.Network, stores bus.Orchestrator, done <-chan struct{}) *server {
+	return &server{
+		bus:    stores,
+		tools:  toolhostv1.NewToolHostServiceClient(node.Conn(rpc.ToolHost)),
+		done:   done,
+		logger: node.Logger(rpc.Orchestrator),
+		traces: node.Telemetry(),
+
+		progressInterval: progressInterval,
+	}
 }

@@ -158,25 +158,13 @@ func (p *Player) Key(ctx context.Context, model *agentgwv1.Model) (key ratelimit
 
 // try sends the request once, when its budget admits it.
 func (q *attempt) try(ctx context.Context) retry.Outcome {
-	q.traced.backedOff(ctx)
-	end, queued := q.limited.begin(q.budget.Run.Sweep), time.Now()
-	permit, err := q.acquireBudget(ctx)
-	end()
-	traceWait(ctx, waitLimit, queued)
-	throttled, isThrottled := errors.AsType[*Throttled](err)
-	switch {
-	case errors.Is(err, ratelimit.ErrBreakerOpen):
-		return retry.Outcome{Err: &provider.Failure{Retryable: true, Detail: err.Error()}, Retryable: true}
-	case errors.Is(err, ratelimit.ErrOutage):
-		return retry.Outcome{Err: &provider.Failure{Detail: err.Error()}}
-	case isThrottled && !throttled.SpendLimitReached && q.lastRefusal != nil:
-		return retry.Outcome{Err: q.lastRefusal} // an earlier attempt was refused
-	case err != nil:
-		return retry.Outcome{Err: err}
+	permit, refusal := q.admit(ctx)
+	if refusal != nil {
+		return *refusal
 	}
 	sent, limit := time.Now(), q.timeoutFor(ctx)
 	sending, cancel := q.sendContext(ctx)
-	end = q.asked.begin(q.budget.Run.Sweep)
+	end := q.asked.begin(q.budget.Run.Sweep)
 	body, err := q.client.Send(sending, q.to, q.request, limit)
 	end()
 	cancel()
@@ -219,6 +207,27 @@ func (q *attempt) try(ctx context.Context) retry.Outcome {
 		Err: err, Retryable: failure.Retryable, RetryAfter: failure.RetryAfter, Throttled: q.cfg.Budget != nil && isRefused && failure.Retryable,
 		Expected: time.Since(sent), // a slow request is slow again: do not pay twice for an answer that comes too late
 	}
+}
+
+// admit waits for the permit of the budget. refusal is the outcome of the attempt without one.
+func (q *attempt) admit(ctx context.Context) (permit *ratelimit.Permit, refusal *retry.Outcome) {
+	q.traced.backedOff(ctx)
+	end, queued := q.limited.begin(q.budget.Run.Sweep), time.Now()
+	permit, err := q.acquireBudget(ctx)
+	end()
+	traceWait(ctx, waitLimit, queued)
+	throttled, isThrottled := errors.AsType[*Throttled](err)
+	switch {
+	case err == nil:
+		return permit, nil
+	case errors.Is(err, ratelimit.ErrBreakerOpen):
+		return nil, &retry.Outcome{Err: &provider.Failure{Retryable: true, Detail: err.Error()}, Retryable: true}
+	case errors.Is(err, ratelimit.ErrOutage):
+		return nil, &retry.Outcome{Err: &provider.Failure{Detail: err.Error()}}
+	case isThrottled && !throttled.SpendLimitReached && q.lastRefusal != nil:
+		return nil, &retry.Outcome{Err: q.lastRefusal} // an earlier attempt was refused
+	}
+	return nil, &retry.Outcome{Err: err}
 }
 
 // timeoutFor returns the timeout of a request that begins now: q.timeout, but no longer than its
