@@ -61,9 +61,9 @@ type Outcome struct {
 // Proven returns whether no rule is broken.
 func (r *Report) Proven() bool { return len(r.Failures) == 0 }
 
-// UnsolvedName returns the name of the scenario or variant that the oracle does not solve in the
+// unsolvedName returns the name of the scenario or variant that the oracle does not solve in the
 // written order, empty if it solves all.
-func (r *Report) UnsolvedName() string {
+func (r *Report) unsolvedName() string {
 	for _, f := range r.Failures {
 		if suffix, ok := strings.CutPrefix(f.Experiment, ruleOracle); ok && f.Rule == ruleOracle && !strings.HasPrefix(suffix, " ") {
 			return r.Name + suffix

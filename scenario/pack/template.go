@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/toolsandbox/toolsandbox/internal/world"
+	"github.com/toolsandbox/toolsandbox/scenario"
 	"github.com/toolsandbox/toolsandbox/scenario/form"
 )
 
@@ -77,4 +78,31 @@ func WriteTemplate(dir string) (written []string, err error) {
 		return err
 	})
 	return written, err
+}
+
+// WriteScenario writes a new scenario to dir/name.yaml and, unless it exists, its world to
+// dir/worlds. The error is fs.ErrExist if there is such a scenario.
+func WriteScenario(dir, name string, text, world []byte) error {
+	worlds := filepath.Join(dir, "worlds")
+	if err := os.MkdirAll(worlds, 0o755); err != nil {
+		return fmt.Errorf("write scenario: %w", err)
+	}
+	if err := writeNew(filepath.Join(dir, name+".yaml"), text); err != nil {
+		return fmt.Errorf("write scenario: %w", err)
+	}
+	if err := writeNew(filepath.Join(worlds, scenario.TemplateWorld+".yaml"), world); err != nil && !errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("write scenario: %w", err)
+	}
+	return nil
+}
+
+// writeNew writes a file that must not exist.
+func writeNew(name string, content []byte) (err error) {
+	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	_, err = file.Write(content)
+	return err
 }

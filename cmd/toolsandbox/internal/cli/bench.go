@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"time"
@@ -116,7 +115,7 @@ func (o *benchOptions) run(ctx context.Context, args []string, stdout, stderr io
 		if o.asJSON {
 			return report.JSON(stdout, measured)
 		}
-		return writeModelReport(stdout, measured)
+		return measured.WriteText(stdout)
 	}
 	measured, err := bench.Run(ctx, config)
 	if err != nil {
@@ -125,7 +124,7 @@ func (o *benchOptions) run(ctx context.Context, args []string, stdout, stderr io
 	if o.asJSON {
 		return report.JSON(stdout, measured)
 	}
-	return writeReport(stdout, measured)
+	return measured.WriteText(stdout)
 }
 
 // validate checks the ranges of the flags.
@@ -163,38 +162,4 @@ func (o *benchOptions) spec(scenarios []*scenariov1.Scenario) (sweep.Spec, error
 		Scenarios:   scenarios, Agents: []*agentgwv1.Player{agent}, Users: []*agentgwv1.Player{user},
 		Trials: max(o.rollouts/len(scenarios), 1), Parallel: o.parallel,
 	}, err
-}
-
-func writeModelReport(w io.Writer, r *bench.ModelReport) error {
-	compared := ""
-	if r.Ratio > 0 {
-		compared = fmt.Sprintf(", %.2f times the %.1f s of the model alone at %.1f s per turn", r.Ratio, r.Delay*float64(r.Chain), r.Delay)
-	}
-	_, err := fmt.Fprintf(w, `%d rollouts, %d concurrent, of up to %d turns of a model
-%8.2f s%s
-%8.2f s of processor time, and %.2f s stolen by the host
-%8.0f MB of memory at peak
-`, r.Rollouts, r.Parallel, r.Chain, r.Wall, compared, r.CPU, r.StealTime, float64(r.PeakBytes)/1e6)
-	return err
-}
-
-func writeReport(w io.Writer, r *bench.Report) error {
-	lines := []string{
-		fmt.Sprintf("%d rollouts of %.1f messages, %d concurrent, in %.2f s (%.2f s of processor time)", r.Rollouts, r.Messages, r.Parallel, r.Wall, r.CPU),
-		fmt.Sprintf("%8.0f rollouts per second", r.PerSecond),
-		fmt.Sprintf("%8.0f rollouts per second and core, %.2f ms of processor time each", r.PerCoreSecond, r.CPUMillis),
-		fmt.Sprintf("%8.2f ms p50, %.2f ms p99 from first to last message under load", r.BusyP50Millis, r.BusyP99Millis),
-		fmt.Sprintf("%8.2f ms p50, %.2f ms p99 alone", r.AloneP50Millis, r.AloneP99Millis),
-		fmt.Sprintf("%8.0f bytes of heap per idle session", r.IdleSessionBytes),
-		"processor time by layer:",
-	}
-	for _, share := range r.Shares {
-		lines = append(lines, fmt.Sprintf("%7.1f%% %s", 100*share.Share, share.Layer))
-	}
-	for _, line := range lines {
-		if _, err := fmt.Fprintln(w, line); err != nil {
-			return err
-		}
-	}
-	return nil
 }

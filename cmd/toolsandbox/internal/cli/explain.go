@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"google.golang.org/grpc/status"
 
 	"github.com/toolsandbox/toolsandbox/internal/process"
 	"github.com/toolsandbox/toolsandbox/internal/spelling"
@@ -16,6 +17,7 @@ import (
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	"github.com/toolsandbox/toolsandbox/runs/explain"
 	"github.com/toolsandbox/toolsandbox/runs/report"
+	"github.com/toolsandbox/toolsandbox/runs/rescore"
 	"github.com/toolsandbox/toolsandbox/runs/results"
 )
 
@@ -66,9 +68,9 @@ func (o *explainOptions) run(ctx context.Context, dir, name string, stdout, stde
 	if err != nil {
 		return err
 	}
-	scenario := scenarios[scenarioName(entry.Name, scenarios)]
+	scenario := scenarios[rescore.ScenarioName(entry.Name, scenarios)]
 	if scenario == nil {
-		return process.UsageErrorf("SCENARIO: %s has no scenario %q: give the run's --pack", o.scorer.catalogue.SourceNames(), scenarioName(entry.Name, scenarios))
+		return process.UsageErrorf("SCENARIO: %s has no scenario %q: give the run's --pack", o.scorer.catalogue.SourceNames(), rescore.ScenarioName(entry.Name, scenarios))
 	}
 	trajectory, err := o.scorer.reader.Trajectory(entry.Name, world.SchemaOrBuiltin(scenario.GetEvaluation().GetSchema()))
 	if err != nil {
@@ -89,7 +91,7 @@ func (o *explainOptions) run(ctx context.Context, dir, name string, stdout, stde
 			TextIsNoCall: o.scorer.textIsNoCall(),
 		})
 		if err != nil {
-			return wrapRejection("explain", entry.Name, err)
+			return fmt.Errorf("explain %s: %s", entry.Name, status.Convert(err).Message())
 		}
 		return nil
 	})
@@ -123,7 +125,7 @@ func find(dir, name string, summary *resultfile.Summary, scenarios map[string]*s
 			return entry, nil
 		}
 		known = append(known, entry.Name)
-		if scenarioName(entry.Name, scenarios) == name {
+		if rescore.ScenarioName(entry.Name, scenarios) == name {
 			trials, names = append(trials, entry), append(names, entry.Name)
 		}
 	}

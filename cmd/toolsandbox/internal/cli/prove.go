@@ -29,16 +29,6 @@ type proveOptions struct {
 	asJSON   bool
 }
 
-// proveSummary is the output for programs.
-type proveSummary struct {
-	Scenarios []*prove.Report    `json:"scenarios"`
-	Tools     []*prove.ToolFault `json:"tools,omitempty"`
-	Proven    int                `json:"proven"`
-	Failed    int                `json:"failed"`
-	Rollouts  int                `json:"rollouts"`
-	Seconds   float64            `json:"seconds"`
-}
-
 func newScenarioProve() *cobra.Command {
 	options := &proveOptions{parallel: defaultProofs}
 	cmd := &cobra.Command{
@@ -73,10 +63,7 @@ func (o *proveOptions) run(ctx context.Context, args []string, stdout, stderr io
 	}
 	scenarios, err := o.from.Load(ctx, stderr, args)
 	if mistakes, ok := errors.AsType[document.Errors](err); ok {
-		if err := writeChecked(stdout, o.asJSON, o.from.SourceNames(), 0, mistakes); err != nil {
-			return err
-		}
-		return problemsError(mistakes, o.from.SourceNames())
+		return report.WriteChecked(stdout, o.asJSON, o.from.SourceNames(), 0, mistakes)
 	}
 	if err == nil {
 		err = o.from.CheckNeeds()
@@ -87,7 +74,7 @@ func (o *proveOptions) run(ctx context.Context, args []string, stdout, stderr io
 	services := standalone.DefaultConfig()
 	services.Orchestrator.Parallel = o.parallel
 	services.ToolHost.ToolServers = o.from.ToolServers(nil)
-	summary := proveSummary{}
+	summary := prove.Summary{}
 	start := time.Now()
 	const level = "error" // wrong calls are intended
 	err = standalone.WithTemporary(ctx, services, level, stderr, func(ctx context.Context, node *rpc.Node) (err error) {
@@ -118,61 +105,18 @@ func (o *proveOptions) run(ctx context.Context, args []string, stdout, stderr io
 }
 
 // print writes the reports and fails if any scenario is not proven or any tool has a defect.
-func (o *proveOptions) print(w io.Writer, summary proveSummary) error {
-	for _, fault := range summary.Tools {
-		if o.asJSON {
-			break
-		}
-		if err := printf(w, "%v", fault); err != nil {
-			return err
-		}
-	}
+func (o *proveOptions) print(w io.Writer, summary prove.Summary) error {
 	for _, r := range summary.Scenarios {
 		r.Position = o.from.Positions[r.Name]
-		summary.Rollouts += r.Rollouts
-		if r.Proven() {
-			summary.Proven++
-		} else {
-			summary.Failed++
-		}
-		if o.asJSON {
-			if !o.verbose {
-				r.Experiments = nil
-			}
-			continue
-		}
-		if err := r.WriteText(w, o.verbose); err != nil {
-			return err
-		}
-		if err := o.printNext(w, r); err != nil {
-			return err
+	}
+	summary.Count()
+	if !o.asJSON {
+		return errors.Join(summary.WriteText(w, o.verbose, o.from.PackPaths), summary.Err())
+	}
+	if !o.verbose {
+		for _, r := range summary.Scenarios {
+			r.Experiments = nil
 		}
 	}
-	var err error
-	if o.asJSON {
-		err = report.JSON(w, summary)
-	} else {
-		err = printf(w, "%d proven, %d failed (%d rollouts, %.1f s)", summary.Proven, summary.Failed, summary.Rollouts, summary.Seconds)
-	}
-	switch {
-	case err != nil:
-	case summary.Failed > 0:
-		err = errors.New("not every scenario is proven: see the report")
-	case len(summary.Tools) > 0:
-		err = errors.New("not every tool works: see the report")
-	}
-	return err
-}
-
-// printNext writes the commands that show why the oracle does not solve a scenario, if it does not.
-func (o *proveOptions) printNext(w io.Writer, r *prove.Report) error {
-	played := r.UnsolvedName()
-	if played == "" {
-		return nil
-	}
-	flags := ""
-	for _, pack := range o.from.PackPaths {
-		flags += " --pack " + pack
-	}
-	return printf(w, "next  toolsandbox run %s --agent oracle%s --out DIR && toolsandbox explain DIR %s%s", played, flags, played, flags)
+	return errors.Join(report.JSON(w, summary), summary.Err())
 }

@@ -3,10 +3,8 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"os"
-	"path/filepath"
+	"io/fs"
 
 	"github.com/spf13/cobra"
 
@@ -16,24 +14,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/scenario"
 	"github.com/toolsandbox/toolsandbox/scenario/document"
 	"github.com/toolsandbox/toolsandbox/scenario/form"
+	"github.com/toolsandbox/toolsandbox/scenario/pack"
 )
-
-// checkedPacks is the result of validate, in the output for programs.
-type checkedPacks struct {
-	From      string          `json:"from"`
-	Scenarios int             `json:"scenarios"`
-	Problems  []problemInPack `json:"problems"`
-}
-
-// problemInPack is one problem of a file.
-type problemInPack struct {
-	File   string `json:"file"`
-	Line   int    `json:"line"`
-	Column int    `json:"column"`
-	Field  string `json:"field"`
-	Reason string `json:"reason"`
-	Follow int    `json:"follow,omitempty"`
-}
 
 func newScenarioValidate() *cobra.Command {
 	var from catalogue.Selection
@@ -65,43 +47,7 @@ func validate(ctx context.Context, w, warnings io.Writer, from *catalogue.Select
 	for _, pack := range packs {
 		count += len(pack.Scenarios)
 	}
-	if err := writeChecked(w, asJSON, from.SourceNames(), count, mistakes); err != nil {
-		return err
-	}
-	return problemsError(mistakes, from.SourceNames())
-}
-
-// problemsError returns the error after the problems of packs have been printed, nil without any.
-func problemsError(mistakes document.Errors, from string) error {
-	switch n := len(mistakes); n {
-	case 0:
-		return nil
-	case 1:
-		return fmt.Errorf("1 problem in %s", from)
-	default:
-		return fmt.Errorf("%d problems in %s", n, from)
-	}
-}
-
-// writeChecked prints the problems of packs, or the number of scenarios if there are none.
-func writeChecked(w io.Writer, asJSON bool, from string, count int, mistakes document.Errors) error {
-	checked := checkedPacks{From: from, Scenarios: count, Problems: []problemInPack{}}
-	for _, m := range mistakes {
-		checked.Problems = append(checked.Problems, problemInPack{m.File, m.Line, m.Column, m.Field, m.Reason, m.Follow})
-		if asJSON {
-			continue
-		}
-		if err := printf(w, "%s", m); err != nil {
-			return err
-		}
-	}
-	switch {
-	case asJSON:
-		return report.JSON(w, checked)
-	case len(mistakes) > 0:
-		return nil
-	}
-	return printf(w, "ok: %d scenarios in %s", count, from)
+	return report.WriteChecked(w, asJSON, from.SourceNames(), count, mistakes)
 }
 
 func newScenarioNew() *cobra.Command {
@@ -117,47 +63,22 @@ DIR/NAME.yaml and, unless it exists, its world to DIR/worlds/plain.yaml.`,
 				return process.UsageErrorf("NAME: %d given, expected the name of the new scenario", len(args))
 			}
 			text, world, err := scenario.Template(args[0])
-			if err != nil {
+			switch {
+			case err != nil:
 				return process.UsageErrorf("NAME: %w", err)
-			}
-			if out == "" {
+			case out == "":
 				_, err := cmd.OutOrStdout().Write(text)
 				return err
 			}
-			return writeTemplate(out, args[0], text, world)
+			err = pack.WriteScenario(out, args[0], text, world)
+			if errors.Is(err, fs.ErrExist) {
+				return process.UsageErrorf("NAME: %w: choose another name", err)
+			}
+			return err
 		},
 	}
 	cmd.Flags().StringVarP(&out, "out", "o", "", "directory of the pack (default: print the scenario)")
 	return cmd
-}
-
-// writeTemplate writes a new scenario and its world. The scenario must not exist.
-func writeTemplate(dir, name string, text, world []byte) error {
-	worlds := filepath.Join(dir, "worlds")
-	if err := os.MkdirAll(worlds, 0o755); err != nil {
-		return process.UsageErrorf("--out: %w", err)
-	}
-	file := filepath.Join(dir, name+".yaml")
-	if err := writeNew(file, text); errors.Is(err, os.ErrExist) {
-		return process.UsageErrorf("NAME: %s exists: choose another name", file)
-	} else if err != nil {
-		return fmt.Errorf("write scenario: %w", err)
-	}
-	if err := writeNew(filepath.Join(worlds, scenario.TemplateWorld+".yaml"), world); err != nil && !errors.Is(err, os.ErrExist) {
-		return fmt.Errorf("write scenario: %w", err)
-	}
-	return nil
-}
-
-// writeNew writes a file that must not exist.
-func writeNew(name string, content []byte) (err error) {
-	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, file.Close()) }()
-	_, err = file.Write(content)
-	return err
 }
 
 func newScenarioSchema() *cobra.Command {

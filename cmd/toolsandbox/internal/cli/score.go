@@ -2,24 +2,20 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
-	"reflect"
-	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/toolsandbox/toolsandbox/internal/process"
-	"github.com/toolsandbox/toolsandbox/internal/world"
 	"github.com/toolsandbox/toolsandbox/original/resultfile"
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	"github.com/toolsandbox/toolsandbox/runs/report"
+	"github.com/toolsandbox/toolsandbox/runs/rescore"
 	"github.com/toolsandbox/toolsandbox/runs/results"
 )
 
@@ -70,15 +66,14 @@ func (o *scoreOptions) run(ctx context.Context, dir string, patterns []string, s
 	if err != nil {
 		return err
 	}
-	rescore := &rescore{dir: dir, scenarios: scenarios, reader: o.scorer.reader, entries: slices.Clone(summary.Scenarios), causes: o.scorer.reader.Run().Causes(), outcome: report.NewRescore(), textIsNoCall: o.scorer.textIsNoCall()}
+	again := rescore.New(dir, o.scorer.reader, summary, scenarios)
+	again.TextIsNoCall = o.scorer.textIsNoCall()
 	if err := o.scorer.use(ctx, stderr, func(ctx context.Context, client evaluatorv1.EvaluatorServiceClient) error {
-		return rescore.each(ctx, client, selected)
+		return again.Score(ctx, client, selected)
 	}); err != nil {
 		return err
 	}
-	scored := summary.With(rescore.entries)
-	changed := !reflect.DeepEqual(summary.Scenarios, scored.Scenarios)
-	flagged := len(rescore.outcome.Flagged) > 0
+	outcome, changed := again.Outcome, again.Changed()
 	if o.write && o.scorer.acceptEdits {
 		return process.UsageErrorf("--write: scores of changed files are not written; leave --accept-edits out")
 	}
@@ -87,32 +82,27 @@ func (o *scoreOptions) run(ctx context.Context, dir string, patterns []string, s
 			return process.UsageErrorf("--write: EuroEval's figures in %s would no longer match the scores: toolsandbox run --replay %s --out DIR grades the answers again",
 				filepath.Join(dir, results.EuroEvalFile), report.ShellWord(dir))
 		}
-		if err := rescore.write(scored, changed); err != nil {
+		if err := again.Write(); err != nil {
 			return err
 		}
 	}
-	rescore.outcome.CauseCounts = rescore.countCauses(selected)
-	rescore.outcome.NotPlayed = o.scorer.reader.Run().NotPlayed()
-	rescore.outcome.Before, rescore.outcome.After = summary.Mean(), scored.Mean()
-	if o.scorer.reader.Run().UserChecked() {
-		rescore.outcome.UserFlagCounts = o.scorer.reader.Run().Totals.UserFlagCounts
-	}
+	again.Count(selected)
 	if o.asJSON {
-		return report.JSON(stdout, rescore.outcome)
+		return report.JSON(stdout, outcome)
 	}
-	if err := report.WriteRescore(stdout, rescore.outcome); err != nil {
+	if err := report.WriteRescore(stdout, outcome); err != nil {
 		return err
 	}
 	switch {
-	case rescore.outcome.Written && !changed:
+	case outcome.Written && !changed:
 		_, err = fmt.Fprintf(stderr, "user flags: %s\n", filepath.Join(dir, results.RunFile))
-	case rescore.outcome.Written:
+	case outcome.Written:
 		_, err = fmt.Fprintf(stderr, "results: %s, the old ones in %s\n", filepath.Join(dir, results.SummaryFile), results.PreviousSummaryFile)
 	case o.write:
 		_, err = fmt.Fprintln(stderr, "nothing to write: no score moved")
 	case changed:
 		_, err = fmt.Fprintf(stderr, "nothing written: add --write to replace %s\n", filepath.Join(dir, results.SummaryFile))
-	case flagged:
+	case len(outcome.Flagged) > 0:
 		_, err = fmt.Fprintf(stderr, "nothing written: add --write to replace %s\n", filepath.Join(dir, results.RunFile))
 	}
 	return err
@@ -125,7 +115,7 @@ func selectRollouts(dir string, patterns []string, summary *resultfile.Summary, 
 	for _, pattern := range patterns {
 		found := false
 		for i, entry := range summary.Scenarios {
-			for _, name := range []string{entry.Name, scenarioName(entry.Name, scenarios)} {
+			for _, name := range []string{entry.Name, rescore.ScenarioName(entry.Name, scenarios)} {
 				matched, err := path.Match(pattern, name)
 				if err != nil {
 					return nil, process.UsageErrorf("NAME: pattern %q: %w", pattern, err)
@@ -146,109 +136,4 @@ func selectRollouts(dir string, patterns []string, summary *resultfile.Summary, 
 		}
 	}
 	return indices, nil
-}
-
-// rescore scores the trajectories of a run again.
-type rescore struct {
-	dir       string
-	scenarios map[string]*scenariov1.Scenario
-	reader    *results.Reader // its Run gets the flags of checked users
-	// entries are those of the summary; scoring replaces them.
-	entries []resultfile.ScenarioResult
-	// causes are those that the run recorded, by rollout; scoring updates them.
-	causes  map[string][]results.Cause
-	outcome *report.Rescore
-
-	textIsNoCall bool
-}
-
-// all returns the indices of all rollouts.
-func (r *rescore) all() []int {
-	indices := make([]int, len(r.entries))
-	for i := range indices {
-		indices[i] = i
-	}
-	return indices
-}
-
-// each scores the selected rollouts.
-func (r *rescore) each(ctx context.Context, client evaluatorv1.EvaluatorServiceClient, selected []int) error {
-	for _, i := range selected {
-		if err := r.one(ctx, client, &r.entries[i]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (r *rescore) one(ctx context.Context, client evaluatorv1.EvaluatorServiceClient, entry *resultfile.ScenarioResult) error {
-	scenario := r.scenarios[scenarioName(entry.Name, r.scenarios)]
-	switch {
-	case entry.Failed() && !entry.MeasureFailed():
-		r.outcome.Failed = append(r.outcome.Failed, entry.Name)
-		return nil
-	case scenario == nil:
-		r.outcome.NoScenario = append(r.outcome.NoScenario, entry.Name)
-		return nil
-	}
-	trajectory, err := r.reader.Trajectory(entry.Name, world.SchemaOrBuiltin(scenario.GetEvaluation().GetSchema()))
-	if errors.Is(err, fs.ErrNotExist) {
-		r.outcome.NoTrajectory = append(r.outcome.NoTrajectory, entry.Name)
-		return nil
-	}
-	if err != nil {
-		return report.WithAdvice(r.dir, err)
-	}
-	response, err := client.ScoreTrajectory(ctx, &evaluatorv1.ScoreTrajectoryRequest{
-		Evaluation: scenario.GetEvaluation(), Messages: trajectory.Messages, Tables: trajectory.Tables, TextIsNoCall: r.textIsNoCall,
-		Starting: int32(len(scenario.GetSetup().GetMessages())), CheckUser: r.reader.Run().UserChecked(), Causes: results.CauseMessages(r.causes[entry.Name]),
-		Categories: scenario.GetSetup().GetCategories(), TimeZone: scenario.GetSetup().GetClock().GetTimeZone(),
-	})
-	if err != nil {
-		return wrapRejection("score", entry.Name, err)
-	}
-	before := *entry
-	*entry = before.Rescored(scenario.GetEvaluation(), response.GetResult())
-	r.causes[entry.Name] = results.Causes(response.GetResult().GetCauses())
-	r.outcome.Add(&before, entry, scenario.GetEvaluation())
-	if r.reader.Run().UserChecked() && r.reader.Run().SetUserFlags(entry.Name, response.GetResult().GetUserFlags()) {
-		r.outcome.Flagged = append(r.outcome.Flagged, entry.Name)
-	}
-	return nil
-}
-
-// countCauses counts the causes of the selected rollouts.
-func (r *rescore) countCauses(selected []int) *results.CauseCounts {
-	var scores []results.CausedScore
-	userUnscored := 0
-	for _, i := range selected {
-		if run := r.reader.Run(); run != nil && run.Rollouts[i].FailureClass == results.UserFailure {
-			userUnscored++
-		}
-		if score, scored := r.entries[i].Similarity.Number(); scored {
-			scores = append(scores, results.CausedScore{Score: score, Causes: r.causes[r.entries[i].Name]})
-		}
-	}
-	return results.CountCauses(scores, len(selected), userUnscored)
-}
-
-// write writes the changed files of the run.
-func (r *rescore) write(scored *resultfile.Summary, changed bool) error {
-	if !changed && len(r.outcome.Flagged) == 0 {
-		return nil
-	}
-	r.outcome.Written = true
-	run := r.reader.Run()
-	if run != nil {
-		for i := range run.Rollouts {
-			run.Rollouts[i].Causes = r.causes[run.Rollouts[i].Name]
-		}
-		if run.Totals != nil {
-			run.Totals.CauseCounts = r.countCauses(r.all())
-		}
-	}
-	if changed {
-		return results.ReplaceSummary(r.dir, run, scored)
-	}
-	return results.WriteRun(r.dir, run)
 }

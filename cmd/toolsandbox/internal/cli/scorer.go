@@ -2,12 +2,9 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"io"
-	"strings"
 
 	"github.com/spf13/pflag"
-	"google.golang.org/grpc/status"
 
 	"github.com/toolsandbox/toolsandbox/internal/process"
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
@@ -80,32 +77,9 @@ func (s *scorer) textIsNoCall() bool {
 	return err == nil && agent.GetPlugin() != nil
 }
 
-// scenarioName returns the scenario name of a rollout: run appends the trial if it plays a scenario
-// several times.
-func scenarioName(rollout string, scenarios map[string]*scenariov1.Scenario) string {
-	name, number, ok := cutLast(rollout, "_trial_")
-	if scenarios[rollout] != nil || !ok || number == "" || strings.Trim(number, "0123456789") != "" {
-		return rollout
-	}
-	return name
-}
-
-// cutLast is strings.Cut around the last instance of sep.
-func cutLast(s, sep string) (before, after string, found bool) {
-	if i := strings.LastIndex(s, sep); i >= 0 {
-		return s[:i], s[i+len(sep):], true
-	}
-	return s, "", false
-}
-
 // use calls do with an evaluator. Without --remote it starts one.
 func (s *scorer) use(ctx context.Context, stderr io.Writer, do func(context.Context, evaluatorv1.EvaluatorServiceClient) error) error {
 	return standalone.WithTemporary(ctx, s.installation, "warn", stderr, func(ctx context.Context, node *rpc.Node) error {
 		return do(ctx, evaluatorv1.NewEvaluatorServiceClient(node.Conn(rpc.Evaluator)))
 	})
-}
-
-// wrapRejection wraps an evaluator's error with the name of the rollout.
-func wrapRejection(operation, rollout string, err error) error {
-	return fmt.Errorf("%s %s: %s", operation, rollout, status.Convert(err).Message())
 }

@@ -1,0 +1,164 @@
+// Package rescore scores the trajectories of a finished run with the current milestones.
+package rescore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"reflect"
+	"slices"
+	"strings"
+
+	"google.golang.org/grpc/status"
+
+	"github.com/toolsandbox/toolsandbox/internal/world"
+	"github.com/toolsandbox/toolsandbox/original/resultfile"
+	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
+	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
+	"github.com/toolsandbox/toolsandbox/runs/report"
+	"github.com/toolsandbox/toolsandbox/runs/results"
+)
+
+// Rescore is the scoring of one run. It is not safe for concurrent use.
+type Rescore struct {
+	// TextIsNoCall is set if the run's agent was a plug-in, whose texts are no calls.
+	TextIsNoCall bool
+	// Outcome is what changed.
+	Outcome *report.Rescore
+
+	dir       string
+	summary   *resultfile.Summary
+	scenarios map[string]*scenariov1.Scenario
+	reader    *results.Reader // its Run gets the flags of checked users
+	// entries are those of the summary; scoring replaces them.
+	entries []resultfile.ScenarioResult
+	// causes are those that the run recorded, by rollout; scoring updates them.
+	causes map[string][]results.Cause
+}
+
+// New prepares the scoring of the run in dir. scenarios are by name.
+func New(dir string, reader *results.Reader, summary *resultfile.Summary, scenarios map[string]*scenariov1.Scenario) *Rescore {
+	return &Rescore{
+		Outcome: report.NewRescore(), dir: dir, summary: summary, scenarios: scenarios, reader: reader,
+		entries: slices.Clone(summary.Scenarios), causes: reader.Run().Causes(),
+	}
+}
+
+// Changed returns whether any entry of the summary differs.
+func (r *Rescore) Changed() bool { return !reflect.DeepEqual(r.summary.Scenarios, r.entries) }
+
+// Count sets the counts and means of the outcome. The causes are those of the selected rollouts.
+func (r *Rescore) Count(selected []int) {
+	r.Outcome.CauseCounts = r.countCauses(selected)
+	r.Outcome.NotPlayed = r.reader.Run().NotPlayed()
+	r.Outcome.Before, r.Outcome.After = r.summary.Mean(), r.summary.With(r.entries).Mean()
+	if r.reader.Run().UserChecked() {
+		r.Outcome.UserFlagCounts = r.reader.Run().Totals.UserFlagCounts
+	}
+}
+
+// Score scores the selected rollouts, which are indices of the summary.
+func (r *Rescore) Score(ctx context.Context, client evaluatorv1.EvaluatorServiceClient, selected []int) error {
+	for _, i := range selected {
+		if err := r.one(ctx, client, &r.entries[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *Rescore) one(ctx context.Context, client evaluatorv1.EvaluatorServiceClient, entry *resultfile.ScenarioResult) error {
+	scenario := r.scenarios[ScenarioName(entry.Name, r.scenarios)]
+	switch {
+	case entry.Failed() && !entry.MeasureFailed():
+		r.Outcome.Failed = append(r.Outcome.Failed, entry.Name)
+		return nil
+	case scenario == nil:
+		r.Outcome.NoScenario = append(r.Outcome.NoScenario, entry.Name)
+		return nil
+	}
+	trajectory, err := r.reader.Trajectory(entry.Name, world.SchemaOrBuiltin(scenario.GetEvaluation().GetSchema()))
+	if errors.Is(err, fs.ErrNotExist) {
+		r.Outcome.NoTrajectory = append(r.Outcome.NoTrajectory, entry.Name)
+		return nil
+	}
+	if err != nil {
+		return report.WithAdvice(r.dir, err)
+	}
+	response, err := client.ScoreTrajectory(ctx, &evaluatorv1.ScoreTrajectoryRequest{
+		Evaluation: scenario.GetEvaluation(), Messages: trajectory.Messages, Tables: trajectory.Tables, TextIsNoCall: r.TextIsNoCall,
+		Starting: int32(len(scenario.GetSetup().GetMessages())), CheckUser: r.reader.Run().UserChecked(), Causes: results.CauseMessages(r.causes[entry.Name]),
+		Categories: scenario.GetSetup().GetCategories(), TimeZone: scenario.GetSetup().GetClock().GetTimeZone(),
+	})
+	if err != nil {
+		return fmt.Errorf("score %s: %s", entry.Name, status.Convert(err).Message())
+	}
+	before := *entry
+	*entry = before.Rescored(scenario.GetEvaluation(), response.GetResult())
+	r.causes[entry.Name] = results.Causes(response.GetResult().GetCauses())
+	r.Outcome.Add(&before, entry, scenario.GetEvaluation())
+	if r.reader.Run().UserChecked() && r.reader.Run().SetUserFlags(entry.Name, response.GetResult().GetUserFlags()) {
+		r.Outcome.Flagged = append(r.Outcome.Flagged, entry.Name)
+	}
+	return nil
+}
+
+// countCauses counts the causes of the selected rollouts.
+func (r *Rescore) countCauses(selected []int) *results.CauseCounts {
+	var scores []results.CausedScore
+	userUnscored := 0
+	for _, i := range selected {
+		if run := r.reader.Run(); run != nil && run.Rollouts[i].FailureClass == results.UserFailure {
+			userUnscored++
+		}
+		if score, scored := r.entries[i].Similarity.Number(); scored {
+			scores = append(scores, results.CausedScore{Score: score, Causes: r.causes[r.entries[i].Name]})
+		}
+	}
+	return results.CountCauses(scores, len(selected), userUnscored)
+}
+
+// Write writes the changed files of the run.
+func (r *Rescore) Write() error {
+	changed := r.Changed()
+	if !changed && len(r.Outcome.Flagged) == 0 {
+		return nil
+	}
+	r.Outcome.Written = true
+	run := r.reader.Run()
+	if run != nil {
+		for i := range run.Rollouts {
+			run.Rollouts[i].Causes = r.causes[run.Rollouts[i].Name]
+		}
+		if run.Totals != nil {
+			all := make([]int, len(r.entries))
+			for i := range all {
+				all[i] = i
+			}
+			run.Totals.CauseCounts = r.countCauses(all)
+		}
+	}
+	if changed {
+		return results.ReplaceSummary(r.dir, run, r.summary.With(r.entries))
+	}
+	return results.WriteRun(r.dir, run)
+}
+
+// ScenarioName returns the scenario name of a rollout: run appends the trial if it plays a scenario
+// several times.
+func ScenarioName(rollout string, scenarios map[string]*scenariov1.Scenario) string {
+	name, number, ok := cutLast(rollout, "_trial_")
+	if scenarios[rollout] != nil || !ok || number == "" || strings.Trim(number, "0123456789") != "" {
+		return rollout
+	}
+	return name
+}
+
+// cutLast is strings.Cut around the last instance of sep.
+func cutLast(s, sep string) (before, after string, found bool) {
+	if i := strings.LastIndex(s, sep); i >= 0 {
+		return s[:i], s[i+len(sep):], true
+	}
+	return s, "", false
+}
