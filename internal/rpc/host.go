@@ -108,16 +108,32 @@ func (h *hosts) wait(ctx context.Context) (*membership, error) {
 		}
 		h.adopt(epoch, addresses)
 	}
+	known := h.current.Load()
+	if h.usable(known) {
+		return known, nil
+	}
+	return h.waitForMembers(ctx)
+}
+
+// usable reports whether a membership has members and is not older than one that is known to exist.
+func (h *hosts) usable(known *membership) bool { return len(known.addresses) > 0 && !h.behind(known) }
+
+// behind reports whether another process told of a newer membership, which is on its way.
+func (h *hosts) behind(known *membership) bool {
+	return known.epoch < h.wanted.Load() && h.refresh == nil
+}
+
+// waitForMembers waits for a usable membership, for a newer one up to epochWait.
+func (h *hosts) waitForMembers(ctx context.Context) (*membership, error) {
 	var timeout <-chan time.Time
 	for {
 		known := h.current.Load()
-		behind := known.epoch < h.wanted.Load() && h.refresh == nil
 		switch {
 		case len(known.addresses) == 0 && h.refresh != nil:
 			return nil, status.Error(codes.Unavailable, "no tool host is live")
-		case len(known.addresses) > 0 && !behind:
+		case h.usable(known):
 			return known, nil
-		case behind && timeout == nil:
+		case h.behind(known) && timeout == nil:
 			timer := time.NewTimer(epochWait)
 			defer timer.Stop()
 			timeout = timer.C

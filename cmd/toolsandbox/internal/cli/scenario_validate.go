@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -72,7 +73,7 @@ DIR/NAME.yaml and, unless it exists, its world to DIR/worlds/plain.yaml.`,
 			}
 			err = pack.WriteScenario(out, args[0], text, world)
 			if errors.Is(err, fs.ErrExist) {
-				return process.UsageErrorf("NAME: %w: choose another name", err)
+				return process.UsageErrorf("NAME: %s exists: choose another name", filepath.Join(out, args[0]+".yaml"))
 			}
 			return err
 		},

@@ -227,13 +227,14 @@ func (h *Host) commit(ctx context.Context, id string, index int32, before, next 
 	if err != nil {
 		return fmt.Errorf("session %s: %w", id, err)
 	}
-	stored, err := proto.Marshal(outcome)
+	measured := proto.MarshalOptions{UseCachedSize: true} // run has measured outcome and tables
+	stored, err := measured.Marshal(outcome)
 	if err != nil {
 		return fmt.Errorf("session %s: %w", id, err)
 	}
 	versions := make([]store.Version, len(tables))
 	for i, table := range tables {
-		data, err := proto.Marshal(table)
+		data, err := measured.Marshal(table)
 		if err != nil {
 			return fmt.Errorf("session %s: %w", id, err)
 		}
