@@ -12,9 +12,11 @@ import (
 // Then it kills one after the other.
 func TestLongGauges(t *testing.T) {
 	const pending, running = "toolsandbox.jobs.pending", "toolsandbox.jobs.running"
-	t.Setenv("OPENAI_API_KEY", serviceKey)
+	t.Parallel()
 	r, endpoint := receive(t)
-	services := startCluster(t, cluster.Config{TwoPlayers: true, Args: []string{"--otlp-endpoint", endpoint}})
+	services := startCluster(t, cluster.Config{
+		TwoPlayers: true, Env: []string{"OPENAI_API_KEY=" + serviceKey}, Args: []string{"--otlp-endpoint", endpoint, "--otlp-metrics-interval", "500ms"},
+	})
 	flags := append([]string{
 		"run", "--probe=false", "--agent", "openai:m", "--user", "openai:n", "--base-url", startCountingServer(t).URL + "/v1", "--trials", "8000", "--parallel", "4",
 		"--sweep-id", "night", "--out", filepath.Join(t.TempDir(), "out"), "turn_off_wifi",

@@ -23,8 +23,10 @@ const interruptTimeout = 5 * time.Second
 // TestLongInterruptAndResume interrupts a run in one process. It ends within 5 s with the finished
 // rollouts. Resuming it with any parallelism yields the files of an uninterrupted run.
 func TestLongInterruptAndResume(t *testing.T) {
+	t.Parallel()
 	for name, signal := range map[string]os.Signal{"interrupt": os.Interrupt, "kill": os.Kill} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			flags := []string{"run", "--agent", "random", "--trials", "2", "--parallel", "2"}
 			baseline, broken := filepath.Join(t.TempDir(), "calm"), filepath.Join(t.TempDir(), "broken")
 			toolsandbox(t, append(flags, "--out", baseline)...)

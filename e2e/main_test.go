@@ -43,9 +43,9 @@ func run(m *testing.M) (code int) {
 }
 
 // start starts a cluster that ends with the test.
-func start(t *testing.T) *cluster.Cluster {
+func start(t *testing.T, env ...string) *cluster.Cluster {
 	t.Helper()
-	return startCluster(t, cluster.Config{})
+	return startCluster(t, cluster.Config{Env: env})
 }
 
 // startCluster is start with a configuration that needs no directories.

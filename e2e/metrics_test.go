@@ -116,9 +116,10 @@ func (s series) checkExpressions(t *testing.T) {
 // They have exactly the metrics and labels of the table, each process has an id of its own, and no
 // label tells a scenario, a sweep or an address.
 func TestLongMetrics(t *testing.T) {
-	t.Setenv("OPENAI_API_KEY", serviceKey)
-	t.Setenv("TOOLSANDBOX_BUS_BYTES", "1000000000")
-	services := startCluster(t, cluster.Config{Users: true, TwoPlayers: true, Metrics: true})
+	t.Parallel()
+	services := startCluster(t, cluster.Config{
+		Users: true, TwoPlayers: true, Metrics: true, Env: []string{"OPENAI_API_KEY=" + serviceKey, "TOOLSANDBOX_BUS_BYTES=1000000000"},
+	})
 	var asked atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		if asked.Add(1) == 1 {

@@ -91,8 +91,8 @@ func TestRemotePlayerCheck(t *testing.T) {
 // TestRemoteProbe probes a model through remote services, before a run and alone. The remote
 // gateway reaches the server. No message of the run is one of the probe.
 func TestRemoteProbe(t *testing.T) {
-	t.Setenv("OPENAI_API_KEY", serviceKey)
-	services, server, out := start(t), startChatServer(t), filepath.Join(t.TempDir(), "out")
+	t.Parallel()
+	services, server, out := start(t, "OPENAI_API_KEY="+serviceKey), startChatServer(t), filepath.Join(t.TempDir(), "out")
 	model := append([]string{"--agent", "openai:m", "--base-url", server.URL + "/v1"}, services.ClientArgs()...)
 	const want = "probe of --agent openai:m: 4 requests"
 	if code, output := attempt(t, append([]string{"run", "--out", out, "turn_off_wifi"}, model...)...); code != 0 || !strings.Contains(output, want) {

@@ -51,12 +51,9 @@ func sweepFlags(services *cluster.Cluster) []string {
 // continues and how to cancel it. After that command no further request reaches the provider. The
 // command is idempotent, and the run can be resumed.
 func TestLongInterruptedRemoteRunIsCancelled(t *testing.T) {
-	t.Setenv("OPENAI_API_KEY", serviceKey)
-	t.Setenv("TOOLSANDBOX_AGENTGW_LIMIT", "default=concurrency:4") // most turns wait for the limiter
-	services, server := start(t), startCountingServer(t)
-	if err := os.Unsetenv("TOOLSANDBOX_AGENTGW_LIMIT"); err != nil { // the variable is for the gateway only
-		t.Fatal(err)
-	}
+	t.Parallel()
+	const limit = "TOOLSANDBOX_AGENTGW_LIMIT=default=concurrency:4" // most turns wait for the limiter
+	services, server := start(t, "OPENAI_API_KEY="+serviceKey, limit), startCountingServer(t)
 	out := filepath.Join(t.TempDir(), "out")
 	flags := []string{
 		"run", "--probe=false", "--agent", "openai:m", "--user", "openai:n", "--base-url", server.URL + "/v1", "--trials", "15", "--parallel", "16",
@@ -112,8 +109,8 @@ func TestLongInterruptedRemoteRunIsCancelled(t *testing.T) {
 // TestCancelledSweep cancels a sweep that a run and a watch follow. Both exit with 3, and the list
 // counts the rollouts that ended by themselves. The resumed run exits with 0.
 func TestCancelledSweep(t *testing.T) {
-	t.Setenv("OPENAI_API_KEY", serviceKey)
-	services, server := start(t), startCountingServer(t)
+	t.Parallel()
+	services, server := start(t, "OPENAI_API_KEY="+serviceKey), startCountingServer(t)
 	flags := append([]string{
 		"run", "--probe=false", "--agent", "openai:m", "--user", "openai:n", "--base-url", server.URL + "/v1", "--trials", "15", "--parallel", "4",
 		"--sweep-id", "night", "--out", filepath.Join(t.TempDir(), "out"), "turn_off_wifi", "is_cellular_on",

@@ -22,7 +22,6 @@ import (
 )
 
 const (
-	metricInterval = 15 * time.Second
 	// maxSeries bounds the series of one instrument, because clients choose the names of models. What
 	// comes later shares the series otel_metric_overflow.
 	maxSeries = 2000
@@ -61,7 +60,7 @@ func startMetrics(ctx context.Context, cfg Config, res *resource.Resource) (*mea
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("start telemetry to %s: %w", cfg.Endpoint, err), m.close(ctx))
 		}
-		reader := sdkmetric.NewPeriodicReader(&acceptedExporter{Exporter: exporter, endpoint: cfg.Endpoint}, sdkmetric.WithInterval(metricInterval))
+		reader := sdkmetric.NewPeriodicReader(&acceptedExporter{Exporter: exporter, endpoint: cfg.Endpoint}, sdkmetric.WithInterval(cfg.MetricsInterval))
 		options = append(options, sdkmetric.WithReader(reader))
 	}
 	if len(options) == 2 { // no reader

@@ -44,6 +44,8 @@ type Config struct {
 	SampleRatio float64
 	// Metrics sends metrics to Endpoint, too.
 	Metrics bool
+	// MetricsInterval is the time between two exports of metrics.
+	MetricsInterval time.Duration
 	// MetricsListen is the host:port of /metrics for Prometheus, in plain text. Empty means that there
 	// is none.
 	MetricsListen string
@@ -53,7 +55,7 @@ type Config struct {
 
 // DefaultConfig returns telemetry turned off. If it is turned on, every rollout is traced and
 // metrics are sent.
-func DefaultConfig() Config { return Config{SampleRatio: 1, Metrics: true} }
+func DefaultConfig() Config { return Config{SampleRatio: 1, Metrics: true, MetricsInterval: 15 * time.Second} }
 
 // RegisterFlags adds the flags of this package.
 func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
@@ -61,9 +63,10 @@ func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
 	fs.BoolVar(&c.TLS, "otlp-tls", c.TLS, "use TLS to the OTLP receiver")
 	fs.Float64Var(&c.SampleRatio, "trace-ratio", c.SampleRatio, "sampling ratio of traces per rollout, 0 to 1")
 	fs.BoolVar(&c.Metrics, "otlp-metrics", c.Metrics, "send metrics to the OTLP receiver, too; false for one that takes only traces, such as Jaeger")
+	fs.DurationVar(&c.MetricsInterval, "otlp-metrics-interval", c.MetricsInterval, "time between two exports of metrics to the OTLP receiver")
 	fs.StringVar(&c.MetricsListen, "metrics-listen", c.MetricsListen, "`host:port` of /metrics for Prometheus, in plain text (default: no such port)")
 	fs.BoolVar(&c.Content, "trace-content", c.Content, "record messages, arguments and results of tools in traces")
-	flagrule.Needs(fs, "otlp-endpoint", "otlp-tls", "trace-ratio", "trace-content", "otlp-metrics")
+	flagrule.Needs(fs, "otlp-endpoint", "otlp-tls", "trace-ratio", "trace-content", "otlp-metrics", "otlp-metrics-interval")
 }
 
 // Validate names the first field that is out of range.
@@ -73,6 +76,9 @@ func (c Config) Validate() error {
 	}
 	if _, port, err := net.SplitHostPort(c.Endpoint); c.Endpoint != "" && (err != nil || port == "") {
 		return fmt.Errorf("--otlp-endpoint: %q given, expected host:port, e.g. localhost:4317", c.Endpoint)
+	}
+	if c.Endpoint != "" && c.Metrics && c.MetricsInterval <= 0 {
+		return fmt.Errorf("--otlp-metrics-interval: %s given, expected more than 0s", c.MetricsInterval)
 	}
 	if _, port, err := net.SplitHostPort(c.MetricsListen); c.MetricsListen != "" && (err != nil || port == "") {
 		return fmt.Errorf("--metrics-listen: %q given, expected host:port, e.g. :7405", c.MetricsListen)

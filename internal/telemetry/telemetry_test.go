@@ -119,7 +119,7 @@ func receive(t *testing.T) *receiver {
 // process runs a function as a process with telemetry does, and sends what it recorded.
 func (r *receiver) process(t *testing.T, service string, ratio float64, run func(*telemetry.Telemetry)) {
 	t.Helper()
-	tel, err := telemetry.Start(t.Context(), telemetry.Config{Endpoint: r.address, SampleRatio: ratio, Metrics: true}, service)
+	tel, err := telemetry.Start(t.Context(), telemetry.Config{Endpoint: r.address, SampleRatio: ratio, Metrics: true, MetricsInterval: time.Minute}, service)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -330,7 +330,7 @@ func TestNoReceiver(t *testing.T) {
 	if err := listener.Close(); err != nil {
 		t.Fatal(err)
 	}
-	tel, err := telemetry.Start(t.Context(), telemetry.Config{Endpoint: listener.Addr().String(), SampleRatio: 1, Metrics: true}, "p")
+	tel, err := telemetry.Start(t.Context(), telemetry.Config{Endpoint: listener.Addr().String(), SampleRatio: 1, Metrics: true, MetricsInterval: time.Minute}, "p")
 	if err != nil {
 		t.Fatalf("Start: got %v, want nil", err)
 	}
@@ -358,10 +358,10 @@ func TestFlags(t *testing.T) {
 	cfg := telemetry.DefaultConfig()
 	flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
 	cfg.RegisterFlags(flags)
-	if err := flags.Parse([]string{"--otlp-endpoint=h:1", "--otlp-tls", "--trace-ratio=0.5", "--otlp-metrics=false", "--metrics-listen=:1"}); err != nil {
+	if err := flags.Parse([]string{"--otlp-endpoint=h:1", "--otlp-tls", "--trace-ratio=0.5", "--otlp-metrics=false", "--otlp-metrics-interval=2s", "--metrics-listen=:1"}); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(telemetry.Config{Endpoint: "h:1", TLS: true, SampleRatio: 0.5, MetricsListen: ":1"}, cfg); diff != "" {
+	if diff := cmp.Diff(telemetry.Config{Endpoint: "h:1", TLS: true, SampleRatio: 0.5, MetricsInterval: 2 * time.Second, MetricsListen: ":1"}, cfg); diff != "" {
 		t.Errorf("flags (-want +got):\n%s", diff)
 	}
 }

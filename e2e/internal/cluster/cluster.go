@@ -81,6 +81,8 @@ type Config struct {
 	// admin, and with ca.pem. Services then use mutual TLS, and the gateway only addresses of its own
 	// configuration.
 	Certificates string
+	// Env are added to the environment of every service, as NAME=value.
+	Env []string
 	// Args are added to every service's command line, ToolHostArgs to that of the tool hosts.
 	Args, ToolHostArgs []string
 	// Route, if not nil, returns the address at which a process, a service or Client, reaches another
@@ -207,6 +209,7 @@ func (c *Cluster) Start(ctx context.Context, name string) error {
 	}
 	args := append([]string{"bus", "init", "--nats-url", "nats://" + c.addresses[NATS]}, c.user("operator")...)
 	init := exec.CommandContext(ctx, c.program(name), args...) //nolint:gosec // the program of this repository
+	init.Env = append(os.Environ(), c.cfg.Env...)
 	if out, err := init.CombinedOutput(); err != nil {
 		return fmt.Errorf("make streams: %w: %s", err, out)
 	}
@@ -225,7 +228,7 @@ func (c *Cluster) start(ctx context.Context, name string, cmd *exec.Cmd) error {
 	if err != nil {
 		return fmt.Errorf("start %s: %w", name, err)
 	}
-	cmd.Stdout, cmd.Stderr = log, log
+	cmd.Stdout, cmd.Stderr, cmd.Env = log, log, append(os.Environ(), c.cfg.Env...)
 	if err := cmd.Start(); err != nil {
 		return errors.Join(fmt.Errorf("start %s: %w", name, err), log.Close())
 	}
