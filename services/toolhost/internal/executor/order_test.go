@@ -249,7 +249,7 @@ func batch(random *rand.Rand, env *Environment, pool []string, world session.Wor
 // These are numbers of random batches to compare. The few are the first of the many.
 const (
 	fewBatches  = 2_000
-	manyBatches = 22_000
+	manyBatches = 6_000
 )
 
 func TestFirstFailingEqualsAllOrders(t *testing.T) { equalsAllOrders(t, fewBatches) }
