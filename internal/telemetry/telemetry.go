@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"time"
 
@@ -55,7 +56,9 @@ type Config struct {
 
 // DefaultConfig returns telemetry turned off. If it is turned on, every rollout is traced and
 // metrics are sent.
-func DefaultConfig() Config { return Config{SampleRatio: 1, Metrics: true, MetricsInterval: 15 * time.Second} }
+func DefaultConfig() Config {
+	return Config{SampleRatio: 1, Metrics: true, MetricsInterval: 15 * time.Second}
+}
 
 // RegisterFlags adds the flags of this package.
 func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
@@ -149,6 +152,19 @@ func (t *Telemetry) Measures() bool { return t != nil && t.metrics != nil }
 
 // Content reports whether spans have messages, arguments and results.
 func (t *Telemetry) Content() bool { return t.Enabled() && t.content }
+
+// flushLimit is the timeout of Finish.
+const flushLimit = time.Second
+
+// Finish flushes pending data for up to a second, also when ctx is done, and stops the export. It
+// logs what was not sent.
+func (t *Telemetry) Finish(ctx context.Context, logger *slog.Logger) {
+	flush, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushLimit)
+	defer cancel()
+	if err := t.Close(flush); err != nil {
+		logger.Warn("telemetry is incomplete", "error", err)
+	}
+}
 
 // Close flushes pending data until ctx is done, and stops the export.
 func (t *Telemetry) Close(ctx context.Context) error {

@@ -28,9 +28,6 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/agentgw/player"
 )
 
-// FlushLimit is the timeout of sending the last telemetry.
-const FlushLimit = time.Second
-
 // errCreating means that it is unknown whether the services have the sweep.
 var errCreating = errors.New("interrupted while creating the sweep")
 
@@ -303,13 +300,7 @@ func (o *Options) Run(ctx context.Context, args []string, stdin io.Reader, stdou
 		return err
 	}
 	logger := o.log.New(stderr)
-	defer func() {
-		flush, cancel := context.WithTimeout(context.WithoutCancel(ctx), FlushLimit)
-		defer cancel()
-		if closeErr := traces.Close(flush); closeErr != nil {
-			logger.Warn("telemetry is incomplete", "error", closeErr)
-		}
-	}()
+	defer traces.Finish(ctx, logger)
 	running, err := standalone.Start(ctx, o.installation, rpc.Options{Logger: logger, Telemetry: traces})
 	if err != nil {
 		return err

@@ -51,17 +51,22 @@ func Join(err, closed error) error {
 	return errors.Join(err, closed)
 }
 
-// WithTemporary is With for an installation with temporary data. level is the lowest logged level.
-func WithTemporary(ctx context.Context, cfg Config, level string, stderr io.Writer, do func(context.Context, *rpc.Node) error) (err error) {
+// WithTemporary is Temporary without telemetry. level is the lowest logged level.
+func WithTemporary(ctx context.Context, cfg Config, level string, stderr io.Writer, do func(context.Context, *rpc.Node) error) error {
+	log := process.DefaultLog()
+	log.Level = level
+	return Temporary(ctx, cfg, rpc.Options{Logger: log.New(stderr)}, do)
+}
+
+// Temporary is With for an installation with temporary data.
+func Temporary(ctx context.Context, cfg Config, options rpc.Options, do func(context.Context, *rpc.Node) error) (err error) {
 	dir, err := os.MkdirTemp("", "toolsandbox-")
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	cfg.Dir = dir
-	log := process.DefaultLog()
-	log.Level = level
-	return With(ctx, cfg, rpc.Options{Logger: log.New(stderr)}, do)
+	return With(ctx, cfg, options, do)
 }
 
 // Cause returns the cause of ctx's end if that was a failed service, else err.

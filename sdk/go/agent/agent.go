@@ -59,6 +59,9 @@ type Conversation struct {
 	Messages []Message
 	// Tools are the tools that the agent may call, in order.
 	Tools []Tool
+	// Traceparent is the W3C traceparent of the turn, to which an agent may add spans. It is empty if
+	// the turn is not traced.
+	Traceparent string
 }
 
 // Last returns the newest message, which the agent answers. It is empty for an empty conversation.

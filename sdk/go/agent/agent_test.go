@@ -132,7 +132,7 @@ func TestConversation(t *testing.T) {
 		return agent.Say("ok"), nil
 	}))
 	_, err := agentv1.NewAgentServiceClient(conn).Act(t.Context(), &agentv1.ActRequest{
-		ConversationId: "id", Turn: 2,
+		ConversationId: "id", Turn: 2, Traceparent: "00-a-b-01",
 		Messages: []*agentv1.Message{
 			{Speaker: agentv1.Speaker_SPEAKER_SYSTEM, Text: "s"},
 			{Speaker: agentv1.Speaker_SPEAKER_USER, Text: "u"},
@@ -145,7 +145,7 @@ func TestConversation(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &agent.Conversation{
-		ID: "id", Turn: 2,
+		ID: "id", Turn: 2, Traceparent: "00-a-b-01",
 		Messages: []agent.Message{
 			{Speaker: agent.System, Text: "s"},
 			{Speaker: agent.User, Text: "u"},

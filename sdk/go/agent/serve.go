@@ -219,6 +219,8 @@ func conversation(req *agentv1.ActRequest) *Conversation {
 		Turn:     int(req.GetTurn()),
 		Messages: make([]Message, len(req.GetMessages())),
 		Tools:    make([]Tool, len(req.GetTools())),
+
+		Traceparent: req.GetTraceparent(),
 	}
 	for i, m := range req.GetMessages() {
 		c.Messages[i] = Message{

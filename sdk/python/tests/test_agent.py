@@ -103,6 +103,7 @@ class Serving(unittest.TestCase):
             return agent.code("print(1)")
 
         asked = request()
+        asked.traceparent = "00-a-b-01"
         asked.messages[2].calls.add(id="2", name="t", arguments_json='{"a": 1e999}')
         asked.messages[2].calls.add(id="3", name="t", arguments_json='"{"')
         asked.messages.add(speaker=agent_pb2.SPEAKER_TOOL, text="[{'a': None}]", value_json='[{"a": null}]')
@@ -110,6 +111,7 @@ class Serving(unittest.TestCase):
         with agent.Server(act, "localhost:0") as server:
             got = ask(server.address, asked)
         self.assertEqual(got, agent_pb2.ActResponse(code="print(1)"))
+        self.assertEqual(seen[0].traceparent, "00-a-b-01")
         messages = seen[0].messages
         self.assertEqual([c.arguments for c in messages[2].calls], [{"a": 1}, '{"a": 1e999}', '"{"'])
         self.assertEqual([m.value for m in messages[3:]], [None, [{"a": None}], None])

@@ -101,11 +101,7 @@ func (o *benchOptions) run(ctx context.Context, args []string, stdout, stderr io
 	if err != nil {
 		return err
 	}
-	defer func() {
-		flush, cancel := context.WithTimeout(context.WithoutCancel(ctx), play.FlushLimit)
-		defer cancel()
-		err = errors.Join(err, exported.Close(flush))
-	}()
+	defer exported.Finish(ctx, logger)
 	config := bench.Config{Installation: services, Options: rpc.Options{Logger: logger, Telemetry: exported}, Spec: spec, Profile: o.profile}
 	if spec.Agents[0].GetModel() != nil {
 		measured, err := bench.Model(ctx, config, o.delay)

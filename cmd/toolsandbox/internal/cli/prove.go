@@ -11,6 +11,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/process"
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
+	"github.com/toolsandbox/toolsandbox/internal/telemetry"
 	"github.com/toolsandbox/toolsandbox/runs/catalogue"
 	"github.com/toolsandbox/toolsandbox/runs/prove"
 	"github.com/toolsandbox/toolsandbox/runs/report"
@@ -27,6 +28,8 @@ type proveOptions struct {
 	parallel int
 	verbose  bool
 	asJSON   bool
+
+	telemetry telemetry.Config
 }
 
 func newScenarioProve() *cobra.Command {
@@ -52,6 +55,8 @@ by nothing else, and the categories are true. It also calls each tool in Python 
 
 // register adds the flags that do not select scenarios.
 func (o *proveOptions) register(flags *pflag.FlagSet) {
+	o.telemetry = telemetry.DefaultConfig()
+	o.telemetry.RegisterFlags(flags)
 	flags.IntVarP(&o.parallel, "parallel", "p", o.parallel, "concurrent rollouts")
 	flags.BoolVarP(&o.verbose, "verbose", "v", false, "list every rollout with its score")
 	flags.BoolVar(&o.asJSON, "json", false, "print JSON; with --verbose also every rollout")
@@ -60,6 +65,9 @@ func (o *proveOptions) register(flags *pflag.FlagSet) {
 func (o *proveOptions) run(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
 	if o.parallel < 1 || o.parallel > 10000 {
 		return process.UsageErrorf("--parallel: %d given, expected 1 to 10000", o.parallel)
+	}
+	if err := o.telemetry.Validate(); err != nil {
+		return process.UsageErrorf("%w", err)
 	}
 	scenarios, err := o.from.Load(ctx, stderr, args)
 	if mistakes, ok := errors.AsType[document.Errors](err); ok {
@@ -76,8 +84,15 @@ func (o *proveOptions) run(ctx context.Context, args []string, stdout, stderr io
 	services.ToolHost.ToolServers = o.from.ToolServers(nil)
 	summary := prove.Summary{}
 	start := time.Now()
-	const level = "error" // wrong calls are intended
-	err = standalone.WithTemporary(ctx, services, level, stderr, func(ctx context.Context, node *rpc.Node) (err error) {
+	log := process.DefaultLog()
+	log.Level = "error" // wrong calls are intended
+	logger := log.New(stderr)
+	exported, err := telemetry.Start(ctx, o.telemetry, "toolsandbox")
+	if err != nil {
+		return err
+	}
+	defer exported.Finish(ctx, logger)
+	err = standalone.Temporary(ctx, services, rpc.Options{Logger: logger, Telemetry: exported}, func(ctx context.Context, node *rpc.Node) (err error) {
 		connected := prove.Services{
 			Orchestrator: node.Conn(rpc.Orchestrator),
 			Evaluator:    node.Conn(rpc.Evaluator),

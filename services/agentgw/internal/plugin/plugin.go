@@ -125,6 +125,7 @@ func (d *Dialer) act(ctx context.Context, player *agentgwv1.Plugin, act *agentv1
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
+	act.Traceparent = telemetry.Traceparent(ctx)
 	if player.GetAddress() == "" {
 		return d.actAttached(ctx, attach.Address{Name: player.GetAttached(), Secret: player.GetSecretDigest()}, act, timeout)
 	}
@@ -139,8 +140,8 @@ func (d *Dialer) actDialled(ctx context.Context, address string, act *agentv1.Ac
 		return nil, err
 	}
 	defer release()
-	if parent := telemetry.Traceparent(ctx); parent != "" {
-		ctx = metadata.AppendToOutgoingContext(ctx, telemetry.TraceparentHeader, parent)
+	if act.GetTraceparent() != "" { // for instrumented servers
+		ctx = metadata.AppendToOutgoingContext(ctx, telemetry.TraceparentHeader, act.GetTraceparent())
 	}
 	var reached peer.Peer // has no address if no attempt connected
 	answer, err := agentv1.NewAgentServiceClient(conn).Act(ctx, act, grpc.Peer(&reached))

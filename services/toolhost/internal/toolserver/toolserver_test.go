@@ -28,17 +28,26 @@ import (
 // TestMain runs a server if the test program was started as one. The SDK cannot end the sessions of
 // a test server that was replaced.
 func TestMain(m *testing.M) {
-	if len(os.Args) == 2 && os.Args[1] == environmentServer {
-		if err := serveEnvironment(context.Background()); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
+	if len(os.Args) == 2 {
+		switch os.Args[1] {
+		case environmentServer:
+			os.Exit(exitCode(serveEnvironment(context.Background())))
+		case fragileServer:
+			os.Exit(serveFragile(os.Stdin, os.Stdout))
+		case parentServer:
+			os.Exit(exitCode(parents().Run(context.Background(), &mcp.StdioTransport{})))
 		}
-		os.Exit(0)
-	}
-	if len(os.Args) == 2 && os.Args[1] == fragileServer {
-		os.Exit(serveFragile(os.Stdin, os.Stdout))
 	}
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/modelcontextprotocol/go-sdk/mcp.(*streamableServerConn).Read"))
+}
+
+// exitCode prints an error.
+func exitCode(err error) int {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
 }
 
 // newTestClient returns a client of one server, desk.

@@ -338,7 +338,10 @@ type ActRequest struct {
 	// The conversation so far.
 	Messages []*Message `protobuf:"bytes,3,rep,name=messages,proto3" json:"messages,omitempty"`
 	// The tools, in order.
-	Tools         []*Tool `protobuf:"bytes,4,rep,name=tools,proto3" json:"tools,omitempty"`
+	Tools []*Tool `protobuf:"bytes,4,rep,name=tools,proto3" json:"tools,omitempty"`
+	// The W3C traceparent of the turn, to which an agent may add spans. Empty if it is not traced. An
+	// agent that is dialled gets the same in the metadata of the call.
+	Traceparent   string `protobuf:"bytes,5,opt,name=traceparent,proto3" json:"traceparent,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -399,6 +402,13 @@ func (x *ActRequest) GetTools() []*Tool {
 		return x.Tools
 	}
 	return nil
+}
+
+func (x *ActRequest) GetTraceparent() string {
+	if x != nil {
+		return x.Traceparent
+	}
+	return ""
 }
 
 // Raised is an exception of the agent's own code. It ends the conversation with a score of 0.
@@ -802,13 +812,14 @@ const file_toolsandbox_agent_v1_agent_proto_rawDesc = "" +
 	"\x04Tool\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12 \n" +
 	"\vdescription\x18\x02 \x01(\tR\vdescription\x12'\n" +
-	"\x0fparameters_json\x18\x03 \x01(\tR\x0eparametersJson\"\xc8\x01\n" +
+	"\x0fparameters_json\x18\x03 \x01(\tR\x0eparametersJson\"\xea\x01\n" +
 	"\n" +
 	"ActRequest\x120\n" +
 	"\x0fconversation_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\x0econversationId\x12\x1b\n" +
 	"\x04turn\x18\x02 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\x04turn\x129\n" +
 	"\bmessages\x18\x03 \x03(\v2\x1d.toolsandbox.agent.v1.MessageR\bmessages\x120\n" +
-	"\x05tools\x18\x04 \x03(\v2\x1a.toolsandbox.agent.v1.ToolR\x05tools\"C\n" +
+	"\x05tools\x18\x04 \x03(\v2\x1a.toolsandbox.agent.v1.ToolR\x05tools\x12 \n" +
+	"\vtraceparent\x18\x05 \x01(\tR\vtraceparent\"C\n" +
 	"\x06Raised\x12%\n" +
 	"\x0eexception_type\x18\x01 \x01(\tR\rexceptionType\x12\x12\n" +
 	"\x04text\x18\x02 \x01(\tR\x04text\"\xaf\x01\n" +

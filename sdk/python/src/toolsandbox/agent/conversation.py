@@ -98,6 +98,8 @@ class Conversation:
     """The conversation so far, in order."""
     tools: tuple[Tool, ...]
     """The tools that the agent may call, in order."""
+    traceparent: str = ""
+    """The W3C traceparent of the turn, to which an agent may add spans. Empty if it is not traced."""
 
     @property
     def last(self) -> Message:

@@ -49,6 +49,7 @@ def conversation(request: agent_pb2.ActRequest) -> Conversation:
             turn=request.turn,
             messages=tuple(_message(m) for m in request.messages),
             tools=tuple(Tool(t.name, t.description, json.loads(t.parameters_json or "{}")) for t in request.tools),
+            traceparent=request.traceparent,
         )
     except ValueError as error:
         raise Unreadable(str(error)) from error
