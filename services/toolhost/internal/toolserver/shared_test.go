@@ -69,7 +69,7 @@ func TestFragileServer(t *testing.T) {
 	} {
 		t.Run(test.tool, func(t *testing.T) {
 			t.Parallel()
-			c := newTestClient(t, Target{Command: []string{program, fragileServer}}, 2*time.Second)
+			c := newTestClient(t, Target{Command: []string{program, fragileServer}}, 3*time.Second)
 			var calls sync.WaitGroup
 			bad := make(chan struct{})
 			for range 8 {
