@@ -91,8 +91,8 @@ run-distributed: ## Run a sweep over four service processes and a NATS server on
 LONG := ^TestLong
 LATE = $(shell grep -lE '^func $(LONG:^%=%)' $(wildcard $(addsuffix /*_test.go,$(TESTED))) | xargs -n 1 dirname | sort -u)
 
-# Some wait rather than compute: more packages and tests at once than cores keep the cores busy.
-AT_ONCE = -p $(shell echo $$(($$(nproc) * 3 / 2))) -parallel $(shell echo $$(($$(nproc) * 2)))
+# Many wait for disks, deadlines and other processes: more packages and tests at once than cores keep the cores busy.
+AT_ONCE = -p $(shell echo $$(($$(nproc) * 3 / 2))) -parallel $(shell echo $$(($$(nproc) * 3)))
 QUICK = $(AT_ONCE) -skip '$(LONG)'
 
 .PHONY: test
