@@ -1,7 +1,6 @@
 package explain
 
 import (
-	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -105,44 +104,25 @@ func (p *printer) cells(pair *evaluatorv1.RowExplanation, found bool) {
 }
 
 func (p *printer) cell(c *evaluatorv1.CellExplanation) {
-	found := world.Literal(c.GetFound())
-	if len(c.GetFoundTexts()) > 0 {
-		found = strings.Join(c.GetFoundTexts(), " ")
-	}
 	similarity := p.score(c.GetSimilarity())
 	if c.GetNoResult() {
 		similarity = "does not count"
 	}
-	p.line("%s %s (%s): wanted %s, found %s", c.GetColumn(), similarity, measure(c), world.Literal(c.GetWanted()), found)
+	p.line("%s %s (%s): wanted %s, found %s", c.GetColumn(), similarity, ColumnMeasure(c), world.Literal(c.GetWanted()), Found(c))
 	if c.GetProblem() != "" {
 		p.inside(func() { p.line("%s", c.GetProblem()) })
 	}
 }
 
-// measure is the name of a column measure.
-func measure(c *evaluatorv1.CellExplanation) string {
-	return cmp.Or(c.GetPackMeasure(), strings.ToLower(strings.TrimPrefix(c.GetMeasure().String(), "COLUMN_MEASURE_")))
-}
-
 // rougeL prints two texts below each other with the common words bold, and these words.
 func (p *printer) rougeL(c *evaluatorv1.CellExplanation) {
 	text := c.GetText()
-	p.line("%s %s (%s): precision %s, recall %s", c.GetColumn(), p.score(c.GetSimilarity()), measure(c),
-		number(text.GetPrecision()), number(text.GetRecall()))
-	var common []string
-	var targetSpans, actualSpans []span
-	for _, word := range text.GetCommon() {
-		text := word.GetWanted()
-		if !strings.EqualFold(text, word.GetFound()) {
-			text += "/" + word.GetFound()
-		}
-		common = append(common, text)
-		targetSpans = append(targetSpans, span{int(word.GetWantedAt()), len(word.GetWanted())})
-		actualSpans = append(actualSpans, span{int(word.GetFoundAt()), len(word.GetFound())})
-	}
+	p.line("%s %s (%s): precision %s, recall %s", c.GetColumn(), p.score(c.GetSimilarity()), ColumnMeasure(c),
+		Number(text.GetPrecision()), Number(text.GetRecall()))
+	common := CommonWords(text)
 	p.inside(func() {
-		p.line("wanted  %s", below(p.mark(c.GetWanted().GetText(), targetSpans)))
-		p.line("found   %s", below(p.mark(c.GetFound().GetText(), actualSpans)))
+		p.line("wanted  %s", below(p.mark(WantedParts(c))))
+		p.line("found   %s", below(p.mark(FoundParts(c))))
 		switch {
 		case len(common) > 0:
 			p.line("common  %s", strings.Join(common, " "))
@@ -157,26 +137,23 @@ func (p *printer) rougeL(c *evaluatorv1.CellExplanation) {
 // below indents the lines after the first.
 func below(text string) string { return strings.ReplaceAll(text, "\n", "\n        ") }
 
-// span is a part of a text, in bytes.
-type span struct{ start, length int }
-
-// mark formats parts of a text bold.
-func (p *printer) mark(text string, parts []span) string {
+// mark formats the common parts of a text bold.
+func (p *printer) mark(parts []Part) string {
 	var out strings.Builder
-	last := 0
-	for _, span := range parts {
-		if end := span.start + span.length; span.start >= last && end <= len(text) {
-			out.WriteString(text[last:span.start] + p.bold(text[span.start:end]))
-			last = end
+	for _, part := range parts {
+		if part.Common {
+			out.WriteString(p.bold(part.Text))
+		} else {
+			out.WriteString(part.Text)
 		}
 	}
-	return out.String() + text[last:]
+	return out.String()
 }
 
 // trace prints the accepted call and the nearest call of the agent.
 func (p *printer) trace(c *evaluatorv1.CellExplanation) {
 	trace := c.GetTrace()
-	headline := fmt.Sprintf("%s %s (%s): wanted %s", c.GetColumn(), p.score(c.GetSimilarity()), measure(c), trace.GetTool())
+	headline := fmt.Sprintf("%s %s (%s): wanted %s", c.GetColumn(), p.score(c.GetSimilarity()), ColumnMeasure(c), trace.GetTool())
 	switch trace.GetFoundTool() {
 	case trace.GetTool():
 		p.line("%s, found it", headline)

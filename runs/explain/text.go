@@ -1,25 +1,16 @@
 package explain
 
 import (
-	"cmp"
 	"fmt"
 	"io"
-	"math"
-	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/toolsandbox/toolsandbox/internal/messagetext"
 	"github.com/toolsandbox/toolsandbox/internal/world"
-	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
 	"github.com/toolsandbox/toolsandbox/runs/output"
-	"github.com/toolsandbox/toolsandbox/runs/results"
 )
-
-// firstUserMessage is the reference to the first user message instead of a node.
-const firstUserMessage = -1
 
 // longestExcerpt is the number of characters of a message in its heading.
 const longestExcerpt = 90
@@ -33,17 +24,14 @@ func (r *Report) WriteText(w io.Writer) error {
 		p.line("%s", p.bold(r.Name))
 	} else {
 		p.line("%s: similarity %s (milestones %s, minefields %s), %d messages", p.bold(r.Name), p.score(result.GetSimilarity()),
-			p.score(result.GetMilestoneSimilarity()), number(result.GetMinefieldSimilarity()), result.GetMessageCount())
+			p.score(result.GetMilestoneSimilarity()), Number(result.GetMinefieldSimilarity()), result.GetMessageCount())
 	}
-	switch {
-	case r.Recorded == nil:
-		p.line("The rollout ended with %s and has no score, whatever its messages reach.", cmp.Or(r.Failure, "a similarity that is no number"))
-	case r.Failure != "":
-		p.line("The rollout ended with %s and scores %s whatever its messages reach.", r.Failure, number(*r.Recorded))
-	case *r.Recorded != result.GetSimilarity():
-		p.line("The run recorded %s; the milestones have changed since. See toolsandbox score.", number(*r.Recorded))
+	if remark := r.Remark(); remark != "" {
+		p.line("%s", remark)
 	}
-	p.causes()
+	for _, cause := range r.CauseLines() {
+		p.line("%s", cause.Text)
+	}
 	if graded {
 		p.grade(result.GetCallGrade(), r.Evaluation.GetFunctionCalling())
 	}
@@ -51,28 +39,6 @@ func (r *Report) WriteText(w io.Writer) error {
 	p.graph("minefield", r.Evaluation.GetMinefields(), r.Explanation.GetMinefields())
 	_, err := io.WriteString(w, p.text.String())
 	return err
-}
-
-// causes prints what the run recorded that may have cost the score, minefields first.
-func (p *printer) causes() {
-	causes := slices.Clone(p.report.Causes)
-	isMinefield := func(c results.Cause) bool { return c.Is(busv1.CauseKind_CAUSE_KIND_MINEFIELD) }
-	if at := slices.IndexFunc(causes, isMinefield); at > 0 {
-		causes = slices.Concat(causes[at:at+1], causes[:at], causes[at+1:])
-	}
-	for _, cause := range causes {
-		times, detail, at := "", "", ""
-		if cause.Count > 1 {
-			times = fmt.Sprintf(", %d times, first", cause.Count)
-		}
-		if cause.Detail != "" {
-			detail = " (" + output.Line(cause.Detail) + ")"
-		}
-		if cause.Index < len(p.report.Messages) {
-			at = fmt.Sprintf(" at message %d", cause.Index)
-		}
-		p.line("%s: %s%s%s%s", map[bool]string{false: "cause", true: "the user failed"}[cause.User], cause.Sentence(), times, at, detail)
-	}
 }
 
 // printer collects the lines of one report.
@@ -98,7 +64,7 @@ func (p *printer) inside(lines func()) {
 
 func (p *printer) graph(kind string, graph *evaluationv1.Graph, nodes []*evaluatorv1.NodeExplanation) {
 	for _, node := range nodes {
-		title := kind + " " + p.bold(title(node.GetNode(), node.GetName()))
+		title := kind + " " + p.bold(Title(node.GetNode(), node.GetName()))
 		p.line("")
 		match := node.GetMatch()
 		switch {
@@ -129,20 +95,8 @@ func (p *printer) best(graph *evaluationv1.Graph, node *evaluatorv1.NodeExplanat
 		return
 	}
 	p.line("alone it would be %s at %s", p.score(best.GetSimilarity()), p.message(best.GetIndex()))
-	at := make(map[int32]*evaluatorv1.NodeExplanation)
-	for _, other := range nodes {
-		if other.GetMatch().GetSimilarity() > 0 {
-			at[other.GetNode()] = other
-		}
-	}
-	for _, edge := range graph.GetEdges() {
-		before, after := at[edge.GetBefore()], at[edge.GetAfter()]
-		if edge.GetAfter() == node.GetNode() && before != nil && before.GetMatch().GetIndex() > best.GetIndex() {
-			p.line("but %s must come before it and is at message %d", title(before.GetNode(), before.GetName()), before.GetMatch().GetIndex())
-		}
-		if edge.GetBefore() == node.GetNode() && after != nil && after.GetMatch().GetIndex() < best.GetIndex() {
-			p.line("but %s must come after it and is at message %d", title(after.GetNode(), after.GetName()), after.GetMatch().GetIndex())
-		}
+	for _, obstacle := range Obstacles(graph, node, nodes) {
+		p.line("%s", obstacle)
 	}
 }
 
@@ -150,26 +104,21 @@ func (p *printer) node(graph *evaluationv1.Graph, at *evaluatorv1.NodeEvaluation
 	for _, constraint := range at.GetConstraints() {
 		p.constraint(graph, constraint)
 	}
-	var satisfied []string
-	for _, guard := range at.GetGuardrails() {
-		if guard.GetSimilarity() < 1 {
-			p.constraint(graph, guard)
-		} else if text := fmt.Sprintf("%s since %d", guard.GetTable(), guard.GetReferenceIndex()); !slices.Contains(satisfied, text) {
-			satisfied = append(satisfied, text)
-		}
+	broken, held := Guardrails(at)
+	for _, guard := range broken {
+		p.constraint(graph, guard)
 	}
-	if len(satisfied) > 0 {
-		p.line("guardrails hold: %s", strings.Join(satisfied, ", "))
+	if len(held) > 0 {
+		p.line("guardrails hold: %s", strings.Join(held, ", "))
 	}
 }
 
 func (p *printer) constraint(graph *evaluationv1.Graph, c *evaluatorv1.ConstraintExplanation) {
-	measure := cmp.Or(c.GetPackMeasure(), strings.ToLower(strings.TrimPrefix(c.GetMeasure().String(), "SNAPSHOT_MEASURE_")))
 	since := ""
 	if c.Reference != nil {
-		since = fmt.Sprintf(" since message %d (%s)", c.GetReferenceIndex(), reference(graph, c.GetReference()))
+		since = fmt.Sprintf(" since message %d (%s)", c.GetReferenceIndex(), Reference(graph, c.GetReference()))
 	}
-	p.line("%s %s %s%s", p.score(c.GetSimilarity()), c.GetTable(), measure, since)
+	p.line("%s %s %s%s", p.score(c.GetSimilarity()), c.GetTable(), Measure(c), since)
 	p.inside(func() {
 		if c.GetProblem() != "" {
 			p.line("%s", c.GetProblem())
@@ -180,26 +129,6 @@ func (p *printer) constraint(graph *evaluationv1.Graph, c *evaluatorv1.Constrain
 		p.changes(c)
 		p.rows(c)
 	})
-}
-
-// reference names the reference of a constraint.
-func reference(graph *evaluationv1.Graph, node int32) string {
-	switch {
-	case node == firstUserMessage:
-		return "the first of the user"
-	case int(node) < len(graph.GetNodes()):
-		return title(node, graph.GetNodes()[node].GetName())
-	default:
-		return title(node, "")
-	}
-}
-
-// title returns a node's number and name.
-func title(node int32, name string) string {
-	if name == "" {
-		return strconv.Itoa(int(node))
-	}
-	return strconv.Itoa(int(node)) + " " + name
 }
 
 // message returns a message's heading.
@@ -230,14 +159,5 @@ func (p *printer) score(similarity float64) string {
 	case 1:
 		style = output.Green
 	}
-	return p.paint(style, number(similarity))
-}
-
-// number formats a similarity with three decimals; only 0 and 1 appear as 0 and 1.
-func number(similarity float64) string {
-	rounded := math.Round(similarity*1000) / 1000
-	if similarity == 0 || similarity == 1 || rounded == 0 || rounded == 1 {
-		return strconv.FormatFloat(similarity, 'g', -1, 64)
-	}
-	return strconv.FormatFloat(similarity, 'f', 3, 64)
+	return p.paint(style, Number(similarity))
 }
