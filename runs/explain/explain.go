@@ -31,8 +31,12 @@ type Report struct {
 	Evaluation *evaluationv1.Evaluation
 	// Messages are all messages; message i has index i.
 	Messages []*worldv1.Message
+	// Tables are all versions of its tables.
+	Tables []*worldv1.Table
 	// Explanation is the evaluator's answer.
 	Explanation *evaluatorv1.ExplainTrajectoryResponse
+
+	textIsNoCall bool
 }
 
 // Filter keeps only the nodes with the name node or, without one, the node with that number. It

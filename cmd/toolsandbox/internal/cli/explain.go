@@ -7,13 +7,10 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"google.golang.org/grpc/status"
 
 	"github.com/toolsandbox/toolsandbox/internal/process"
 	"github.com/toolsandbox/toolsandbox/internal/spelling"
-	"github.com/toolsandbox/toolsandbox/internal/world"
 	"github.com/toolsandbox/toolsandbox/original/resultfile"
-	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	"github.com/toolsandbox/toolsandbox/runs/explain"
 	"github.com/toolsandbox/toolsandbox/runs/report"
@@ -72,30 +69,11 @@ func (o *explainOptions) run(ctx context.Context, dir, name string, stdout, stde
 	if scenario == nil {
 		return process.UsageErrorf("SCENARIO: %s has no scenario %q: give the run's --pack", o.scorer.catalogue.SourceNames(), rescore.ScenarioName(entry.Name, scenarios))
 	}
-	trajectory, err := o.scorer.reader.Trajectory(entry.Name, world.SchemaOrBuiltin(scenario.GetEvaluation().GetSchema()))
+	explained, err := explain.Read(o.scorer.reader, entry, o.scorer.reader.Run().Causes()[entry.Name], scenario)
 	if err != nil {
 		return report.WithAdvice(dir, err)
 	}
-	explained := &explain.Report{
-		Name: entry.Name, Evaluation: scenario.GetEvaluation(), Messages: trajectory.Messages, Causes: o.scorer.reader.Run().Causes()[entry.Name],
-	}
-	if recorded, scored := entry.Similarity.Number(); scored {
-		explained.Recorded = &recorded
-	}
-	if entry.ExceptionType != nil {
-		explained.Failure = *entry.ExceptionType
-	}
-	err = o.scorer.use(ctx, stderr, func(ctx context.Context, client evaluatorv1.EvaluatorServiceClient) error {
-		explained.Explanation, err = client.ExplainTrajectory(ctx, &evaluatorv1.ExplainTrajectoryRequest{
-			Evaluation: scenario.GetEvaluation(), Messages: trajectory.Messages, Tables: trajectory.Tables,
-			TextIsNoCall: o.scorer.textIsNoCall(),
-		})
-		if err != nil {
-			return fmt.Errorf("explain %s: %s", entry.Name, status.Convert(err).Message())
-		}
-		return nil
-	})
-	if err != nil {
+	if err := o.scorer.use(ctx, stderr, explained.Explain); err != nil {
 		return err
 	}
 	if o.node != "" && !explained.Filter(o.node) {

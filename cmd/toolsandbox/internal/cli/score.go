@@ -14,6 +14,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/original/resultfile"
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
+	"github.com/toolsandbox/toolsandbox/runs/explain"
 	"github.com/toolsandbox/toolsandbox/runs/report"
 	"github.com/toolsandbox/toolsandbox/runs/rescore"
 	"github.com/toolsandbox/toolsandbox/runs/results"
@@ -67,7 +68,7 @@ func (o *scoreOptions) run(ctx context.Context, dir string, patterns []string, s
 		return err
 	}
 	again := rescore.New(dir, o.scorer.reader, summary, scenarios)
-	again.TextIsNoCall = o.scorer.textIsNoCall()
+	again.TextIsNoCall = explain.TextIsNoCall(o.scorer.reader.Run())
 	if err := o.scorer.use(ctx, stderr, func(ctx context.Context, client evaluatorv1.EvaluatorServiceClient) error {
 		return again.Score(ctx, client, selected)
 	}); err != nil {

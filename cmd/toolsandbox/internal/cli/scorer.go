@@ -11,12 +11,10 @@ import (
 	"github.com/toolsandbox/toolsandbox/original/resultfile"
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
-	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/runs/catalogue"
 	"github.com/toolsandbox/toolsandbox/runs/report"
 	"github.com/toolsandbox/toolsandbox/runs/results"
 	"github.com/toolsandbox/toolsandbox/runs/standalone"
-	"github.com/toolsandbox/toolsandbox/services/agentgw/player"
 )
 
 // scorer holds the scenarios and the evaluator for commands that score the trajectories of a
@@ -64,17 +62,6 @@ func (s *scorer) load(ctx context.Context, warnings io.Writer, dir string) (*res
 		return nil, nil, err
 	}
 	return summary, scenarios, nil
-}
-
-// textIsNoCall returns whether the run's agent was a plug-in: it saw functions as tools, so its
-// texts are no calls.
-func (s *scorer) textIsNoCall() bool {
-	run := s.reader.Run()
-	if run == nil {
-		return false
-	}
-	agent, err := player.Parse(worldv1.Role_ROLE_AGENT, run.Agent.Name)
-	return err == nil && agent.GetPlugin() != nil
 }
 
 // use calls do with an evaluator. Without --remote it starts one.
