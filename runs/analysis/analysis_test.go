@@ -166,7 +166,7 @@ func reported() *Run {
 
 func TestReport(t *testing.T) {
 	r := NewReport([]*Run{reported()}, 1)
-	whole, ok := r.whole(0)
+	whole, ok := r.Whole(0)
 	if !ok {
 		t.Fatal("no group of all rollouts")
 	}
@@ -226,7 +226,7 @@ func TestFullScore(t *testing.T) {
 	for n := range 156 {
 		scores[fmt.Sprint("scenario ", n)] = "1.0"
 	}
-	whole, _ := NewReport([]*Run{runOf(scores)}, 1).whole(0)
+	whole, _ := NewReport([]*Run{runOf(scores)}, 1).Whole(0)
 	if i := whole.Score.Interval; i == nil || i.High != 1 || math.Abs(i.Low-0.9766) > 1e-3 {
 		t.Errorf("interval: got %v, want 0.977 to 1", i)
 	}

@@ -50,13 +50,11 @@ func (c *Change) findPartings(first, second *Run, firstScores, secondScores map[
 
 // parting returns where two trajectories part, nil if they are equal.
 func parting(first, second []*worldv1.Message) *Parting {
-	for i := range max(len(first), len(second)) {
-		a, b := speech(first, i), speech(second, i)
-		if a != b {
-			return &Parting{Message: i, First: a, Second: b}
-		}
+	i := PartingAt([][]*worldv1.Message{first, second})
+	if i == max(len(first), len(second)) {
+		return nil
 	}
-	return nil
+	return &Parting{Message: i, First: speech(first, i), Second: speech(second, i)}
 }
 
 // speech returns a message as text, "" beyond the last one.

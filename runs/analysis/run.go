@@ -42,6 +42,7 @@ type rollout struct {
 	milestones              resultfile.Mapping
 	minefield               bool // whether one was triggered
 	turns                   int
+	entry                   *resultfile.ScenarioResult
 	// outcome is nil for a run of the original. userChecked reports that its user was no script.
 	outcome     *results.Outcome
 	userChecked bool
@@ -73,7 +74,7 @@ func NewRun(dir string, summary *resultfile.Summary, record *results.Run) *Run {
 	for i, result := range summary.Scenarios {
 		r := rollout{
 			name: result.Name, scenario: scenarioOf(result.Name), categories: resultfile.CountedCategories(result.Categories),
-			milestones: result.MilestoneMapping, turns: result.TurnCount,
+			milestones: result.MilestoneMapping, turns: result.TurnCount, entry: &summary.Scenarios[i],
 		}
 		if score, ok := result.Similarity.Number(); ok {
 			r.score = &score

@@ -18,8 +18,8 @@ const (
 	small   = "*"
 )
 
-// letter names a run in a table.
-func letter(run int) string { return string(rune('A' + run)) }
+// Letter names a run in a table.
+func Letter(run int) string { return string(rune('A' + run)) }
 
 // sections returns the tables of the report for people.
 func (r *Report) sections() []section {
@@ -45,8 +45,8 @@ func (r *Report) sections() []section {
 func (r *Report) runLines() []string {
 	var lines []string
 	for i, run := range r.Runs {
-		line := letter(i) + ": " + run.text()
-		if whole, ok := r.whole(i); ok {
+		line := Letter(i) + ": " + run.text()
+		if whole, ok := r.Whole(i); ok {
 			line += fmt.Sprintf(", %d rollouts", whole.Rollouts)
 			for _, class := range slices.Sorted(maps.Keys(whole.Unscored)) {
 				line += fmt.Sprintf(", %d without a score (%s)", whole.Unscored[class], class)
@@ -60,8 +60,8 @@ func (r *Report) runLines() []string {
 	return lines
 }
 
-// whole returns the group of all rollouts of a run.
-func (r *Report) whole(run int) (Group, bool) {
+// Whole returns the group of all rollouts of a run.
+func (r *Report) Whole(run int) (Group, bool) {
 	at := slices.IndexFunc(r.Groups, func(g Group) bool {
 		return g.Run == run && g.Variant == AllVariants && g.Category == resultfile.AllCategories
 	})
@@ -95,7 +95,7 @@ func (r *Report) scoreTable(title string, name func(Group) (string, bool)) *outp
 			if g.Scored < g.Rollouts {
 				n = fmt.Sprintf("%d of %d", g.Scored, g.Rollouts)
 			}
-			t.Append(table.Row{key, letter(g.Run), n, g.Scenarios, rounded(g.Score.Mean), g.Score.interval(), rounded(g.TrialDeviation)})
+			t.Append(table.Row{key, Letter(g.Run), n, g.Scenarios, rounded(g.Score.Mean), g.Score.IntervalText(), rounded(g.TrialDeviation)})
 		}
 	}
 	return t
@@ -112,7 +112,8 @@ func (r *Report) scoreNotes() []string {
 	return notes
 }
 
-func (e Estimate) interval() string {
+// IntervalText is the interval for people.
+func (e Estimate) IntervalText() string {
 	switch {
 	case e.Mean == nil:
 		return missing
@@ -131,14 +132,14 @@ func (r *Report) passSection() section {
 	t := output.NewNumbers(table.Row{"k", "run", "pass@k", "95 % interval", "pass^k", "95 % interval"})
 	rates := 0
 	for i := range r.Runs {
-		whole, _ := r.whole(i)
+		whole, _ := r.Whole(i)
 		rates = max(rates, len(whole.Passes))
 	}
 	for k := range rates {
 		for i := range r.Runs {
-			if whole, _ := r.whole(i); k < len(whole.Passes) {
+			if whole, _ := r.Whole(i); k < len(whole.Passes) {
 				p := whole.Passes[k]
-				t.Append(table.Row{k + 1, letter(i), rounded(p.Any.Mean), p.Any.interval(), rounded(p.All.Mean), p.All.interval()})
+				t.Append(table.Row{k + 1, Letter(i), rounded(p.Any.Mean), p.Any.IntervalText(), rounded(p.All.Mean), p.All.IntervalText()})
 			}
 		}
 	}
@@ -152,10 +153,10 @@ func (r *Report) passSection() section {
 func (r *Report) effortSection() section {
 	t := output.NewNumbers(table.Row{"run", "turns", "calls", "seconds", "tokens in", "tokens out", "USD", "user faults"})
 	for i := range r.Runs {
-		whole, _ := r.whole(i)
+		whole, _ := r.Whole(i)
 		e := whole.Effort
 		t.Append(table.Row{
-			letter(i), digits(e.Turns, 1), digits(e.Calls, 1), digits(e.Seconds, 2), digits(e.InputTokens, 0), digits(e.OutputTokens, 0),
+			Letter(i), digits(e.Turns, 1), digits(e.Calls, 1), digits(e.Seconds, 2), digits(e.InputTokens, 0), digits(e.OutputTokens, 0),
 			digits(e.CostUSD, 4), share(whole.UserFlagged),
 		})
 	}
@@ -167,8 +168,8 @@ func (r *Report) causeTable() *output.Table {
 	kinds := make(map[string]bool)
 	header := table.Row{"cause"}
 	for i := range r.Runs {
-		header = append(header, letter(i))
-		whole, _ := r.whole(i)
+		header = append(header, Letter(i))
+		whole, _ := r.Whole(i)
 		for kind := range whole.Causes {
 			kinds[kind] = true
 		}
@@ -180,7 +181,7 @@ func (r *Report) causeTable() *output.Table {
 	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
 		row := table.Row{strings.ReplaceAll(kind, "_", " ")}
 		for i := range r.Runs {
-			whole, _ := r.whole(i)
+			whole, _ := r.Whole(i)
 			row = append(row, whole.Causes[kind])
 		}
 		t.Append(row)
