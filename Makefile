@@ -233,13 +233,14 @@ check-proto: $(PROTO_TOOLS) ## Protos lint and break nobody who uses those of ma
 	@tools/breaking $(BIN)/buf
 
 .PHONY: check-generated
-check-generated: $(PROTO_TOOLS) $(VENV)/ready ## Committed Go and Python code is what the protos generate
+check-generated: $(PROTO_TOOLS) $(VENV)/ready ## Committed code is what the protos, and the viewer's script and style, generate
 	@dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; \
 	PATH=$(BIN):$$PATH $(BIN)/buf generate --output "$$dir"; \
 	diff -r "$$dir/proto/gen" proto/gen || { echo 'proto/gen is not what the protos say, run `make generate`' >&2; exit 1; }; \
 	mkdir "$$dir/python"; \
 	$(VENV)/bin/python sdk/python/generate.py $(BIN)/buf . "$$dir/python"; \
 	diff -r -x __pycache__ "$$dir/python/toolsandbox/agent/v1" sdk/python/src/toolsandbox/agent/v1 || { echo 'sdk/python is not what the protos say, run `make generate`' >&2; exit 1; }
+	go run ./tools/cmd/bundle -check runs/view/page
 
 .PHONY: check-scenarios
 check-scenarios: ## The catalogue is written in its canonical form
@@ -287,9 +288,10 @@ bench: ## Run the benchmarks that match BENCH (default all) for BENCHTIME each
 ##@ Change
 
 .PHONY: generate
-generate: $(PROTO_TOOLS) $(VENV)/ready ## Generate the Go and Python code of the protos
+generate: $(PROTO_TOOLS) $(VENV)/ready ## Generate the Go and Python code of the protos, and the script and style of the viewer
 	$(BIN)/buf generate
 	$(VENV)/bin/python sdk/python/generate.py $(BIN)/buf . sdk/python/src
+	go run ./tools/cmd/bundle runs/view/page
 
 .PHONY: fmt
 fmt: $(PROTO_TOOLS) $(VENV)/ready ## Format Go, protos and documents

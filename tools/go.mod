@@ -13,6 +13,9 @@ tool (
 )
 
 require (
+	// Bundles and minifies the viewer's TypeScript and style as a library, without Node, with one
+	// dependency; tdewolff/minify cannot read TypeScript.
+	github.com/evanw/esbuild v0.28.2
 	// Writes images and OCI layouts and pushes them without a daemon, and has a registry for tests; it
 	// is in the build anyway through buf. ko is a program around it that takes its base
 	// images from a registry.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
+	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
@@ -38,6 +39,11 @@ func constraints(graph *evaluationv1.Graph, node *evaluationv1.Node, zone *time.
 		out = append(out, text)
 	}
 	return out
+}
+
+// Constraints describes each constraint of a node of a scenario's graph in one text.
+func Constraints(graph *evaluationv1.Graph, node *evaluationv1.Node, setup *setupv1.Setup) []string {
+	return constraints(graph, node, zone(setup))
 }
 
 func reference(graph *evaluationv1.Graph, node int) string {

@@ -155,6 +155,13 @@ func Line(text string) string {
 	return string(printable)
 }
 
+// Printable returns a text as a Writer prints it without colours: what changes the direction of
+// writing or controls a terminal is escaped.
+func Printable(text string) string {
+	printable, rest := new(Writer).escape([]byte(strings.ToValidUTF8(text, "\uFFFD")))
+	return string(printable) + string(rest)
+}
+
 // OnTerminal returns w if it prints on a terminal, otherwise nil.
 func OnTerminal(w io.Writer) *Writer {
 	if o, ok := w.(*Writer); ok && o.descriptor >= 0 {

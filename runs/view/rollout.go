@@ -1,0 +1,221 @@
+package view
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/toolsandbox/toolsandbox/internal/world"
+	"github.com/toolsandbox/toolsandbox/runs/analysis"
+	"github.com/toolsandbox/toolsandbox/runs/explain"
+)
+
+// transcriptPage is the number of messages on one page of a transcript.
+const transcriptPage = 500
+
+// rolloutBody is the content of a rollout's page.
+type rolloutBody struct {
+	Run     *run
+	Rollout analysis.Rollout
+	Score   string
+	Class   string
+	// Verdict says what the score is made of, Remark why the recorded one is another.
+	Verdict, Remark, Problem string
+	Causes                   []cause
+	Facts                    []fact
+	Graphs                   []*graph
+	// Aside are the cards that stand at no message.
+	Aside    []node
+	Messages []message
+	Count    int
+	Pages    []link
+	// World is the path of the world at a message, without the number; empty in files.
+	World    string
+	Scenario string
+	// File is the path of the page, Base that of the first one.
+	here string
+}
+
+// cause is a cause in words, with the path of its message.
+type cause struct {
+	Text, Path string
+	User       bool
+}
+
+// fact is a fact about a rollout.
+type fact struct{ Name, Text string }
+
+// rolloutPage fills the page of a rollout. number is that of the page of its transcript, from 0.
+func (v *Viewer) rolloutPage(ctx context.Context, p *page, letter, name string, number int, query url.Values) error {
+	r := v.run(letter)
+	if r == nil {
+		return errNoPage
+	}
+	i, ok := r.index[name]
+	if !ok {
+		return errNoPage
+	}
+	told, err := v.explain(ctx, r, r.rollouts[i])
+	if err != nil {
+		return err
+	}
+	body, err := v.rolloutBody(p, r, r.rollouts[i], told, number)
+	if err != nil {
+		return err
+	}
+	p.template, p.Title, p.Section, p.Body = "rollout", name, "rollouts", body
+	if p.Whole == nil {
+		p.Over = []link{{"run " + r.Letter, "index.html"}, {"rollouts", "rollouts.html" + v.state(query)}}
+		p.Keys = v.neighbours(r, i, query)
+	}
+	return nil
+}
+
+func (v *Viewer) rolloutBody(p *page, r *run, rollout analysis.Rollout, told explained, number int) (*rolloutBody, error) {
+	body := &rolloutBody{Run: r, Rollout: rollout, Problem: told.Problem, Score: "no score", Class: "none", Count: len(told.Messages), Facts: facts(r, rollout)}
+	if told.Recorded != nil {
+		body.Score, body.Class = explain.Number(*told.Recorded), scoreClass(*told.Recorded)
+	}
+	pages := max((len(told.Messages)+transcriptPage-1)/transcriptPage, 1)
+	if number < 0 || number >= pages {
+		return nil, errNoPage
+	}
+	body.here = rolloutPath(r.Letter, rollout.Name)
+	if pages > 1 {
+		for i := range pages {
+			body.Pages = append(body.Pages, link{fmt.Sprintf("%d–%d", i*transcriptPage, min((i+1)*transcriptPage, len(told.Messages))-1), ""})
+			if i != number {
+				body.Pages[i].Path = body.page(i)
+			}
+		}
+	}
+	for _, line := range told.CauseLines() {
+		c := cause{Text: line.Text, User: line.User}
+		if line.Message >= 0 {
+			c.Path = body.At(number, line.Message)
+		}
+		body.Causes = append(body.Causes, c)
+	}
+	if told.Scenario != nil && p.Whole == nil {
+		body.Scenario = scenarioPath(told.Scenario.GetSetup().GetName())
+	}
+	if told.Explanation != nil {
+		if !p.Static && p.Whole == nil {
+			body.World = strings.TrimSuffix(body.here, ".html") + "/world-"
+		}
+		result := told.Explanation.GetResult()
+		body.Remark = told.Remark()
+		body.Verdict = fmt.Sprintf("similarity %s (milestones %s, minefields %s), %d messages", explain.Number(result.GetSimilarity()),
+			explain.Number(result.GetMilestoneSimilarity()), explain.Number(result.GetMinefieldSimilarity()), result.GetMessageCount())
+	}
+	body.transcript(told, rollout, number)
+	return body, nil
+}
+
+// page is the path of a page of the transcript.
+func (b *rolloutBody) page(number int) string {
+	if number == 0 {
+		return b.here
+	}
+	return fmt.Sprintf("%s/page-%d.html", strings.TrimSuffix(b.here, ".html"), number+1)
+}
+
+// At is the path of a message, as seen from a page of the transcript: a fragment on the same page.
+func (b *rolloutBody) At(number, message int) string {
+	return b.link(number, message, fmt.Sprintf("m%d", message))
+}
+
+// link is the path of an element at a message. A path that begins with # is on the same page.
+func (b *rolloutBody) link(number, message int, id string) string {
+	if at := message / transcriptPage; at != number {
+		return b.page(at) + "#" + id
+	}
+	return "#" + id
+}
+
+// transcript fills messages, cards and graphs.
+func (b *rolloutBody) transcript(told explained, rollout analysis.Rollout, number int) {
+	first := number * transcriptPage
+	last := min(first+transcriptPage, len(told.Messages))
+	for i, m := range told.Messages[first:last] {
+		b.Messages = append(b.Messages, newMessage(first+i, m))
+	}
+	if rollout.Outcome != nil {
+		for _, flag := range rollout.Outcome.UserFlags {
+			if flag.Index >= first && flag.Index < last {
+				m := &b.Messages[flag.Index-first]
+				m.Flags = append(m.Flags, flag.Rule+": "+flag.Evidence)
+			}
+		}
+	}
+	if told.Explanation == nil {
+		return
+	}
+	schema := world.SchemaOrBuiltin(told.Evaluation.GetSchema())
+	for at, changes := range changesBy(schema, told.Tables) {
+		if at >= first && at < last {
+			b.Messages[at-first].Changes = changes
+		}
+	}
+	n := nodes{told.Report, schema}
+	milestones := n.graph("milestone", told.Evaluation.GetMilestones(), told.Explanation.GetMilestones())
+	minefields := n.graph("minefield", told.Evaluation.GetMinefields(), told.Explanation.GetMinefields())
+	for _, drawn := range []*graph{draw("Milestones", told.Evaluation.GetMilestones(), milestones), draw("Minefields", told.Evaluation.GetMinefields(), minefields)} {
+		if drawn != nil {
+			b.Graphs = append(b.Graphs, drawn)
+		}
+	}
+	for _, card := range slices.Concat(milestones, minefields) {
+		switch {
+		case card.Message < 0 || card.Message >= len(told.Messages):
+			b.Aside = append(b.Aside, card)
+		case card.Message >= first && card.Message < last:
+			m := &b.Messages[card.Message-first]
+			m.Nodes = append(m.Nodes, card)
+		}
+		b.target(number, card)
+	}
+}
+
+// target lets a box of a graph lead to its card, which may be on another page.
+func (b *rolloutBody) target(number int, card node) {
+	for _, drawn := range b.Graphs {
+		for i := range drawn.Boxes {
+			if drawn.Boxes[i].Target == card.ID {
+				drawn.Boxes[i].Target = "#" + card.ID
+				if card.Message >= 0 && card.Message < b.Count {
+					drawn.Boxes[i].Target = b.link(number, card.Message, card.ID)
+				}
+			}
+		}
+	}
+}
+
+// facts are what the run recorded of a rollout.
+func facts(r *run, rollout analysis.Rollout) []fact {
+	list := []fact{{"agent", r.Agent}, {"user", r.User}, {"variant", rollout.Variant}, {"turns", strconv.Itoa(rollout.Turns)}}
+	o := rollout.Outcome
+	if o == nil {
+		return slices.DeleteFunc(list, func(f fact) bool { return f.Text == "" })
+	}
+	list = append(list, fact{"calls", strconv.Itoa(o.Calls)}, fact{"end", strings.ReplaceAll(o.End, "_", " ")}, fact{"seed", strconv.FormatInt(o.Seed, 10)}, fact{"time", fmt.Sprintf("%.2f s", o.Seconds)})
+	if o.Usage != nil && o.Usage.Agent != nil && o.Usage.Agent.InputTokens != nil && o.Usage.Agent.OutputTokens != nil {
+		list = append(list, fact{"tokens", fmt.Sprintf("%d in, %d out", *o.Usage.Agent.InputTokens, *o.Usage.Agent.OutputTokens)})
+	}
+	if o.Usage != nil && o.Usage.Agent != nil && o.Usage.Agent.CostUSD != nil {
+		list = append(list, fact{"cost", fmt.Sprintf("%.4f USD", *o.Usage.Agent.CostUSD)})
+	}
+	if o.FailureClass != "" {
+		list = append(list, fact{"failure", o.FailureClass})
+	}
+	if rollout.Entry.ExceptionType != nil {
+		list = append(list, fact{"exception", *rollout.Entry.ExceptionType})
+	}
+	if o.Damage != "" {
+		list = append(list, fact{"damage", o.Damage})
+	}
+	return list
+}

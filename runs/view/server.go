@@ -1,0 +1,138 @@
+package view
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/toolsandbox/toolsandbox/internal/process"
+)
+
+// Limits of a request. Pages are made in less than a second.
+const (
+	readLimit  = 5 * time.Second
+	writeLimit = time.Minute
+	stopLimit  = 2 * time.Second
+)
+
+// policy is the content security policy of every page: its own style and script, and nothing else.
+const policy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+
+// Listen listens on a loopback address, such as 127.0.0.1:0. Another address is an error of usage:
+// the pages show milestones, and nothing asks who reads them.
+func Listen(ctx context.Context, address string) (net.Listener, error) {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, process.UsageErrorf("--listen: %w", err)
+	}
+	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return nil, process.UsageErrorf("--listen: %q is not an address of this machine alone, such as 127.0.0.1:8080: for another machine forward a port of it, as with ssh -L", address)
+	}
+	return new(net.ListenConfig).Listen(ctx, "tcp", address)
+}
+
+// Serve serves the pages until ctx is done. It closes the listener.
+func (v *Viewer) Serve(ctx context.Context, listener net.Listener) error {
+	server := &http.Server{
+		Handler: v.Handler(listener.Addr().String()), ReadHeaderTimeout: readLimit, ReadTimeout: readLimit, WriteTimeout: writeLimit,
+		BaseContext: func(net.Listener) context.Context { return ctx }, MaxHeaderBytes: 1 << 16,
+	}
+	done := make(chan error, 1)
+	go func() { done <- server.Serve(listener) }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+	}
+	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopLimit)
+	defer cancel()
+	if err := server.Shutdown(stopping); err != nil {
+		_ = server.Close()
+	}
+	<-done
+	return nil
+}
+
+// Handler returns the handler of a server at an address. It answers only requests that a page of
+// its own sent, or that a person typed: the host has to be the address, and a browser must not say
+// that another site asks.
+func (v *Viewer) Handler(address string) http.Handler {
+	_, port, _ := net.SplitHostPort(address)
+	hosts := []string{address, net.JoinHostPort("localhost", port)}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		head := w.Header()
+		head.Set("Content-Security-Policy", policy)
+		head.Set("X-Content-Type-Options", "nosniff")
+		head.Set("Referrer-Policy", "no-referrer")
+		head.Set("Cross-Origin-Resource-Policy", "same-origin")
+		head.Set("Cross-Origin-Opener-Policy", "same-origin")
+		head.Set("Cache-Control", "no-store")
+		origin, site := r.Header.Get("Origin"), r.Header.Get("Sec-Fetch-Site")
+		switch {
+		case !slices.Contains(hosts, r.Host):
+			http.Error(w, "This server has another name.", http.StatusMisdirectedRequest)
+		case origin != "" && origin != "http://"+r.Host, site != "" && site != "same-origin" && site != "none":
+			http.Error(w, "Another site may not ask.", http.StatusForbidden)
+		case r.Method != http.MethodGet && r.Method != http.MethodHead:
+			head.Set("Allow", "GET, HEAD")
+			http.Error(w, "The pages are for reading.", http.StatusMethodNotAllowed)
+		default:
+			v.serve(w, r)
+		}
+	})
+}
+
+// serve answers an admitted request.
+func (v *Viewer) serve(w http.ResponseWriter, r *http.Request) {
+	path := strings.TrimPrefix(r.URL.EscapedPath(), "/")
+	switch path {
+	case "":
+		path = "index.html"
+	case styleFile, scriptFile:
+		v.serveAsset(w, path)
+		return
+	}
+	content, err := v.html(r.Context(), path, r.URL.Query(), false)
+	switch {
+	case errors.Is(err, errNoPage):
+		http.Error(w, "There is no such page.", http.StatusNotFound)
+	case err != nil:
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+	default:
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		_, _ = w.Write(content)
+	}
+}
+
+func (v *Viewer) serveAsset(w http.ResponseWriter, name string) {
+	content, err := asset(name)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	kind := map[string]string{styleFile: "text/css", scriptFile: "text/javascript"}[name]
+	w.Header().Set("Content-Type", kind+"; charset=utf-8")
+	_, _ = w.Write(content)
+}
+
+// html returns the page at an escaped path.
+func (v *Viewer) html(ctx context.Context, path string, query url.Values, static bool) ([]byte, error) {
+	var segments []string
+	for escaped := range strings.SplitSeq(path, "/") {
+		segment, err := url.PathUnescape(escaped)
+		if err != nil {
+			return nil, errNoPage
+		}
+		segments = append(segments, segment)
+	}
+	p, err := v.page(ctx, segments, query, static)
+	if err != nil {
+		return nil, err
+	}
+	return p.render()
+}

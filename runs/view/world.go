@@ -1,0 +1,153 @@
+package view
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/toolsandbox/toolsandbox/internal/world"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/runs/session"
+)
+
+// longestTable is the number of rows of a table on a page.
+const longestTable = 1000
+
+// worldBody is the content of the page with all tables at a message.
+type worldBody struct {
+	Message, Last int
+	Steps         []keyLink
+	// Spoken is the message, Path its place in the transcript.
+	Spoken, Path string
+	Tables       []worldTable
+}
+
+// worldTable is a table at a message.
+type worldTable struct {
+	Name    string
+	Version int
+	Columns []string
+	Rows    []worldRow
+	Left    int // rows that the page leaves out
+}
+
+// worldRow is a row; Class and the classes of its cells tell what the message changed.
+type worldRow struct {
+	Class string
+	Cells []worldCell
+}
+
+type worldCell struct{ Text, Class string }
+
+func (v *Viewer) worldPage(ctx context.Context, p *page, letter, name string, at int) error {
+	r := v.run(letter)
+	if r == nil {
+		return errNoPage
+	}
+	i, ok := r.index[name]
+	if !ok {
+		return errNoPage
+	}
+	told, err := v.explain(ctx, r, r.rollouts[i])
+	if err != nil {
+		return err
+	}
+	if at >= len(told.Messages) || told.Scenario == nil {
+		return errNoPage
+	}
+	path := rolloutPath(letter, name)
+	folder := strings.TrimSuffix(path, ".html") + "/world-"
+	body := &worldBody{Message: at, Last: len(told.Messages) - 1, Spoken: excerpt(told.Messages[at])}
+	body.Path = (&rolloutBody{here: path}).link(-1, at, "m"+strconv.Itoa(at))
+	step := func(key, text string, to int) {
+		if to >= 0 && to <= body.Last {
+			body.Steps = append(body.Steps, keyLink{key, text, folder + strconv.Itoa(to) + ".html"})
+		}
+	}
+	step("p", "previous message", at-1)
+	step("n", "next message", at+1)
+	schema := world.SchemaOrBuiltin(told.Evaluation.GetSchema())
+	changed := changedAt(told.Tables, at)
+	if len(changed.before) > 0 {
+		step("[", "change before", changed.before[len(changed.before)-1])
+	}
+	if len(changed.after) > 0 {
+		step("]", "change after", changed.after[0])
+	}
+	for _, shape := range schema.StoredTables() {
+		body.Tables = append(body.Tables, newWorldTable(shape, told.Tables, at))
+	}
+	p.template, p.Title, p.Section, p.Body = "world", name+": world at message "+strconv.Itoa(at), "rollouts", body
+	p.Over = []link{{"run " + letter, "index.html"}, {"rollouts", "rollouts.html"}, {name, path}}
+	return nil
+}
+
+// turnsOfWorld are the messages before and after one at which the world changed.
+type turnsOfWorld struct{ before, after []int }
+
+func changedAt(tables []*worldv1.Table, at int) turnsOfWorld {
+	var turns turnsOfWorld
+	for _, version := range tables {
+		switch i := int(version.GetIndex()); {
+		case i > 0 && i < at:
+			turns.before = append(turns.before, i)
+		case i > at:
+			turns.after = append(turns.after, i)
+		}
+	}
+	slices.Sort(turns.before)
+	slices.Sort(turns.after)
+	return turns
+}
+
+// newWorldTable returns the version of a table at a message, with marks where that message changed
+// it.
+func newWorldTable(shape world.Table, tables []*worldv1.Table, at int) worldTable {
+	var now, before *worldv1.Table
+	for _, version := range tables {
+		i := int(version.GetIndex())
+		if version.GetName() != shape.Name || i > at {
+			continue
+		}
+		if now == nil || i > int(now.GetIndex()) {
+			now, before = version, now
+		} else if before == nil || i > int(before.GetIndex()) {
+			before = version
+		}
+	}
+	t := worldTable{Name: shape.Name, Columns: shape.ColumnNames(), Version: int(now.GetIndex())}
+	added, changed := make(map[*worldv1.Row]bool), make(map[string]map[string]bool)
+	if before != nil && int(now.GetIndex()) == at {
+		diff := session.Compare(shape, before, now)
+		for _, r := range diff.Added {
+			added[r] = true
+		}
+		for _, r := range diff.Changed {
+			changed[r.Key] = make(map[string]bool)
+			for _, c := range r.Cells {
+				changed[r.Key][c.Column] = true
+			}
+		}
+	}
+	for n, r := range now.GetRows() {
+		if n == longestTable {
+			t.Left = len(now.GetRows()) - n
+			break
+		}
+		shown := worldRow{Class: map[bool]string{true: "add"}[added[r]]}
+		for i, column := range shape.Columns {
+			text := "null"
+			if i < len(r.GetCells()) {
+				text = world.Literal(r.GetCells()[i])
+			}
+			cell := worldCell{Text: beginning(text, cutAt)}
+			if len(r.GetCells()) > 0 && changed[r.GetCells()[0].GetText()][column.Name] {
+				cell.Class = "add"
+			}
+			shown.Cells = append(shown.Cells, cell)
+		}
+		t.Rows = append(t.Rows, shown)
+	}
+	return t
+}
