@@ -56,9 +56,14 @@ func Load(dir string, acceptEdits bool, warnings io.Writer) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
+	return OpenRun(dir, summary, reader), nil
+}
+
+// OpenRun returns the rollouts of a summary whose reader is open.
+func OpenRun(dir string, summary *resultfile.Summary, reader *results.Reader) *Run {
 	run := NewRun(dir, summary, reader.Run())
 	run.reader = reader
-	return run, nil
+	return run
 }
 
 // NewRun returns the rollouts of a summary. record is nil for a run of the original.

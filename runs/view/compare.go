@@ -112,9 +112,6 @@ type sideColumn struct {
 
 func (v *Viewer) sidePage(p *page, name string) error {
 	body := &sideBody{Scenario: name}
-	if v.scenarios[name] != nil {
-		body.ScenarioPath = scenarioPath(name)
-	}
 	var talks [][]*worldv1.Message
 	var read []int
 	for i, rollout := range v.scenarioRollouts(name) {
@@ -122,6 +119,9 @@ func (v *Viewer) sidePage(p *page, name string) error {
 			continue
 		}
 		r := v.runs[i]
+		if shown := v.shownScenario(*rollout); shown != "" {
+			body.ScenarioPath = scenarioPath(shown)
+		}
 		column := sideColumn{Letter: r.Letter, Agent: r.Agent, Name: rollout.Name, Path: rolloutPath(r.Letter, rollout.Name), Score: "–", Class: "none"}
 		if rollout.Score != nil {
 			column.Score, column.Class = explain.Number(*rollout.Score), scoreClass(*rollout.Score)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/toolsandbox/toolsandbox/internal/world"
+	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	"github.com/toolsandbox/toolsandbox/runs/analysis"
 	"github.com/toolsandbox/toolsandbox/runs/explain"
 )
@@ -35,8 +36,9 @@ type rolloutBody struct {
 	// World is the path of the world at a message, without the number; empty in files.
 	World    string
 	Scenario string
-	// File is the path of the page, Base that of the first one.
+	// here is the path of the first page, size the number of messages on a page.
 	here string
+	size int
 }
 
 // cause is a cause in words, with the path of its message.
@@ -75,18 +77,21 @@ func (v *Viewer) rolloutPage(ctx context.Context, p *page, letter, name string, 
 }
 
 func (v *Viewer) rolloutBody(p *page, r *run, rollout analysis.Rollout, told explained, number int) (*rolloutBody, error) {
-	body := &rolloutBody{Run: r, Rollout: rollout, Problem: told.Problem, Score: "no score", Class: "none", Count: len(told.Messages), Facts: facts(r, rollout)}
+	body := &rolloutBody{Run: r, Rollout: rollout, Problem: told.Problem, Score: "no score", Class: "none", Count: len(told.Messages), Facts: facts(r, rollout), size: transcriptPage}
 	if told.Recorded != nil {
 		body.Score, body.Class = explain.Number(*told.Recorded), scoreClass(*told.Recorded)
 	}
-	pages := max((len(told.Messages)+transcriptPage-1)/transcriptPage, 1)
+	if p.Whole != nil {
+		body.size = max(len(told.Messages), 1)
+	}
+	pages := max((len(told.Messages)+body.size-1)/body.size, 1)
 	if number < 0 || number >= pages {
 		return nil, errNoPage
 	}
 	body.here = rolloutPath(r.Letter, rollout.Name)
 	if pages > 1 {
 		for i := range pages {
-			body.Pages = append(body.Pages, link{fmt.Sprintf("%d–%d", i*transcriptPage, min((i+1)*transcriptPage, len(told.Messages))-1), ""})
+			body.Pages = append(body.Pages, link{fmt.Sprintf("%d–%d", i*body.size, min((i+1)*body.size, len(told.Messages))-1), ""})
 			if i != number {
 				body.Pages[i].Path = body.page(i)
 			}
@@ -99,8 +104,8 @@ func (v *Viewer) rolloutBody(p *page, r *run, rollout analysis.Rollout, told exp
 		}
 		body.Causes = append(body.Causes, c)
 	}
-	if told.Scenario != nil && p.Whole == nil {
-		body.Scenario = scenarioPath(told.Scenario.GetSetup().GetName())
+	if shown := v.shownScenario(rollout); shown != "" && p.Whole == nil {
+		body.Scenario = scenarioPath(shown)
 	}
 	if told.Explanation != nil {
 		if !p.Static && p.Whole == nil {
@@ -112,6 +117,9 @@ func (v *Viewer) rolloutBody(p *page, r *run, rollout analysis.Rollout, told exp
 			explain.Number(result.GetMilestoneSimilarity()), explain.Number(result.GetMinefieldSimilarity()), result.GetMessageCount())
 	}
 	body.transcript(told, rollout, number)
+	if p.Static {
+		body.shorten(v.scenarios[v.shownScenario(rollout)])
+	}
 	return body, nil
 }
 
@@ -130,7 +138,7 @@ func (b *rolloutBody) At(number, message int) string {
 
 // link is the path of an element at a message. A path that begins with # is on the same page.
 func (b *rolloutBody) link(number, message int, id string) string {
-	if at := message / transcriptPage; at != number {
+	if at := message / b.size; at != number {
 		return b.page(at) + "#" + id
 	}
 	return "#" + id
@@ -138,8 +146,8 @@ func (b *rolloutBody) link(number, message int, id string) string {
 
 // transcript fills messages, cards and graphs.
 func (b *rolloutBody) transcript(told explained, rollout analysis.Rollout, number int) {
-	first := number * transcriptPage
-	last := min(first+transcriptPage, len(told.Messages))
+	first := number * b.size
+	last := min(first+b.size, len(told.Messages))
 	for i, m := range told.Messages[first:last] {
 		b.Messages = append(b.Messages, newMessage(first+i, m))
 	}
@@ -177,6 +185,24 @@ func (b *rolloutBody) transcript(told explained, rollout analysis.Rollout, numbe
 			m.Nodes = append(m.Nodes, card)
 		}
 		b.target(number, card)
+	}
+}
+
+// shorten leaves out what a directory of files would repeat on every page: the source of calls, whose
+// arguments are there, and starting messages that the page of the scenario has.
+func (b *rolloutBody) shorten(scenario *scenariov1.Scenario) {
+	for i := range b.Messages {
+		m := &b.Messages[i]
+		if m.Call != nil {
+			m.Call.Source = ""
+		}
+		starting := scenario.GetSetup().GetMessages()
+		if m.Index >= len(starting) || m.Text.Fold == "" {
+			continue
+		}
+		if same := newMessage(m.Index, starting[m.Index]); same.Text == m.Text && same.From == m.From {
+			m.Text, m.Scenario = text{}, fmt.Sprintf("%s#m%d", b.Scenario, m.Index)
+		}
 	}
 }
 

@@ -207,15 +207,15 @@ type rolloutsBody struct {
 	Detailed bool
 }
 
-// tableRow is a row of the table. Its values that filter it are for exported files.
+// tableRow is a row of the table.
 type tableRow struct {
 	Path, Name, Letter, Variant   string
 	Score                         *float64
 	ScoreText, Turns, Calls, Time string
-	Seconds                       string
 	Causes                        []string
 	Failure                       string
-	State, Categories, User       string
+	// Categories are the places of the categories among those of the filter.
+	Categories, User string
 }
 
 // head is the title of a column that sorts the table.
@@ -245,7 +245,7 @@ func (v *Viewer) rolloutsPage(p *page, query url.Values) error {
 		body.Pages = pagesAround(number, pages, func(n int) string { return "rollouts.html" + with(query, "page", strconv.Itoa(n)) })
 	}
 	for _, rollout := range shown {
-		body.Rows = append(body.Rows, newTableRow(rollout, state, p.Static))
+		body.Rows = append(body.Rows, newTableRow(rollout, state, p.Static, body.Choices.Categories))
 	}
 	for _, column := range []string{"score", "turns", "calls", "seconds"} {
 		h := head{Text: column, Path: "rollouts.html" + with(query, "sort", column)}
@@ -261,7 +261,9 @@ func (v *Viewer) rolloutsPage(p *page, query url.Values) error {
 	return nil
 }
 
-func newTableRow(p played, state string, static bool) tableRow {
+// newTableRow shows a rollout. categories are those of the filter in an exported table, whose script
+// knows them by their place.
+func newTableRow(p played, state string, static bool, categories []string) tableRow {
 	shown := tableRow{Path: rolloutPath(p.Letter, p.Name), Name: p.Name, Letter: p.Letter, Variant: p.Variant, Score: p.Score, ScoreText: "–", Turns: strconv.Itoa(p.Turns), Calls: "–", Time: "–", Causes: p.causes(), Failure: p.Failure}
 	if p.Score != nil {
 		shown.ScoreText = explain.Number(*p.Score)
@@ -276,10 +278,11 @@ func newTableRow(p played, state string, static bool) tableRow {
 		shown.Path += state
 		return shown
 	}
-	shown.State, shown.Categories = p.state(), strings.Join(p.Categories, " ")
-	if shown.State != statePassed {
-		shown.State += " " + stateFailed
+	var places []string
+	for _, category := range p.Categories {
+		places = append(places, strconv.Itoa(slices.Index(categories, category)))
 	}
+	shown.Categories = strings.Join(places, " ")
 	return shown
 }
 

@@ -116,7 +116,7 @@ func (v *Viewer) runsPage(p *page) error {
 		for _, rate := range whole.Passes {
 			body.Passes = append(body.Passes, passRow{r.Letter, rate, rate.Any.IntervalText(), rate.All.IntervalText()})
 		}
-		body.Causes = append(body.Causes, causeRows(r, card.Record)...)
+		body.Causes = append(body.Causes, causeRows(r, card.Record, p.Static)...)
 	}
 	body.Categories = v.scoreRows(report, func(g analysis.Group) string {
 		if g.Variant != analysis.AllVariants {
@@ -155,14 +155,18 @@ func (v *Viewer) scoreRows(report *analysis.Report, name func(analysis.Group) st
 	return rows
 }
 
-// causeRows are the counted causes of a run.
-func causeRows(r *run, record *results.Run) []causeRow {
+// causeRows are the counted causes of a run. An exported table has no details to find a class in.
+func causeRows(r *run, record *results.Run, static bool) []causeRow {
 	if record == nil || record.Totals == nil || record.Totals.CauseCounts == nil {
 		return nil
 	}
 	var rows []causeRow
 	for _, count := range record.Totals.CauseCounts.Causes {
-		path := tablePath("run", r.Letter, "cause", count.Kind, "q", count.Class, "sort", "score")
+		class := count.Class
+		if static {
+			class = ""
+		}
+		path := tablePath("run", r.Letter, "cause", count.Kind, "q", class, "sort", "score")
 		rows = append(rows, causeRow{r.Letter, count, results.Cause{Kind: count.Kind}.Sentence(), path})
 	}
 	return rows

@@ -1,7 +1,10 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/toolsandbox/toolsandbox/internal/world"
@@ -9,6 +12,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/runs/analysis"
 	"github.com/toolsandbox/toolsandbox/runs/describe"
 	"github.com/toolsandbox/toolsandbox/runs/explain"
+	"github.com/toolsandbox/toolsandbox/scenario/form"
 )
 
 // scenarioBody is the content of a scenario's page.
@@ -19,6 +23,7 @@ type scenarioBody struct {
 	Knowledge, Unknown []string
 	Messages           []message
 	Tools              []fact
+	Variants           []fact
 	Graphs             []*graph
 	Nodes              []scenarioNode
 	Tables             []worldTable
@@ -46,9 +51,7 @@ func (v *Viewer) scenarioPage(p *page, name string) error {
 		body.Messages = append(body.Messages, newMessage(i, m))
 	}
 	body.Tools = tools(setup.GetTools().GetAllow(), setup.GetTools().GetDeny(), setup.GetTools().GetUser())
-	for _, a := range setup.GetTools().GetAugmentations() {
-		body.Tools = append(body.Tools, fact{"shown with", strings.ToLower(strings.TrimPrefix(a.String(), "AUGMENTATION_"))})
-	}
+	body.Variants = v.variants(name)
 	for _, of := range []struct {
 		name  string
 		graph *evaluationv1.Graph
@@ -70,8 +73,8 @@ func (v *Viewer) scenarioPage(p *page, name string) error {
 	}
 	for _, r := range v.runs {
 		for i := range r.rollouts {
-			if r.rollouts[i].Scenario == name {
-				body.Rollouts = append(body.Rollouts, newTableRow(played{r, &r.rollouts[i], i}, "", p.Static))
+			if v.shownScenario(r.rollouts[i]) == name {
+				body.Rollouts = append(body.Rollouts, newTableRow(played{r, &r.rollouts[i], i}, "", false, nil))
 			}
 		}
 	}
@@ -81,6 +84,41 @@ func (v *Viewer) scenarioPage(p *page, name string) error {
 	p.template, p.Title, p.Section, p.Body = "scenario", name, "scenario", body
 	p.Over = []link{{"rollouts", "rollouts.html"}}
 	return nil
+}
+
+// shownScenario is the scenario whose page a rollout belongs to: the base of a variant. It is empty
+// if the catalogue does not have it.
+func (v *Viewer) shownScenario(rollout analysis.Rollout) string {
+	for _, name := range []string{rollout.Base, rollout.Scenario} {
+		if v.scenarios[name] != nil {
+			return name
+		}
+	}
+	return ""
+}
+
+// variants are the played variants of a scenario, with what they change of the tools that the agent
+// sees.
+func (v *Viewer) variants(name string) []fact {
+	changes := make(map[string]string)
+	for _, r := range v.runs {
+		for i := range r.rollouts {
+			rollout := &r.rollouts[i]
+			if v.shownScenario(*rollout) != name || v.scenarios[rollout.Scenario] == nil {
+				continue
+			}
+			var names []string
+			for _, a := range v.scenarios[rollout.Scenario].GetSetup().GetTools().GetAugmentations() {
+				names = append(names, strings.ToLower(strings.TrimPrefix(a.String(), form.AugmentationPrefix)))
+			}
+			changes[rollout.Variant] = cmp.Or(strings.Join(names, ", "), "the tools above")
+		}
+	}
+	var facts []fact
+	for _, variant := range slices.Sorted(maps.Keys(changes)) {
+		facts = append(facts, fact{variant, changes[variant]})
+	}
+	return facts
 }
 
 // tools are the lists of tools of a scenario.

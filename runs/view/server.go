@@ -97,7 +97,7 @@ func (v *Viewer) serve(w http.ResponseWriter, r *http.Request) {
 		v.serveAsset(w, path)
 		return
 	}
-	content, err := v.html(r.Context(), path, r.URL.Query(), false)
+	content, err := v.html(r.Context(), path, r.URL.Query())
 	switch {
 	case errors.Is(err, errNoPage):
 		http.Error(w, "There is no such page.", http.StatusNotFound)
@@ -121,7 +121,16 @@ func (v *Viewer) serveAsset(w http.ResponseWriter, name string) {
 }
 
 // html returns the page at an escaped path.
-func (v *Viewer) html(ctx context.Context, path string, query url.Values, static bool) ([]byte, error) {
+func (v *Viewer) html(ctx context.Context, path string, query url.Values) ([]byte, error) {
+	p, err := v.at(ctx, path, query, false)
+	if err != nil {
+		return nil, err
+	}
+	return p.render()
+}
+
+// at is page for an escaped path.
+func (v *Viewer) at(ctx context.Context, path string, query url.Values, static bool) (*page, error) {
 	var segments []string
 	for escaped := range strings.SplitSeq(path, "/") {
 		segment, err := url.PathUnescape(escaped)
@@ -130,9 +139,5 @@ func (v *Viewer) html(ctx context.Context, path string, query url.Values, static
 		}
 		segments = append(segments, segment)
 	}
-	p, err := v.page(ctx, segments, query, static)
-	if err != nil {
-		return nil, err
-	}
-	return p.render()
+	return v.page(ctx, segments, query, static)
 }

@@ -35,6 +35,10 @@ type message struct {
 	Fault string
 	// Seen are the roles that see it, if it is not for sender and recipient alone.
 	Seen string
+	// Answers is the name of the tool that a result is of.
+	Answers string
+	// Scenario is the place of the text on the scenario's page, if it is left out here.
+	Scenario string
 	// Data: the text is data rather than speech.
 	Data    bool
 	Flags   []string
@@ -108,7 +112,7 @@ func newMessage(i int, m *worldv1.Message) message {
 	case *worldv1.Message_Call:
 		shown.Call = newCall(body.Call)
 	case *worldv1.Message_Result:
-		shown.Data, shown.Fault = true, body.Result.GetException()
+		shown.Data, shown.Fault, shown.Answers = true, body.Result.GetException(), body.Result.GetName()
 		if shown.Fault == "" || strings.TrimSpace(body.Result.GetText()) != strings.TrimSpace(shown.Fault) {
 			shown.Text = newText(body.Result.GetText(), limit)
 		}

@@ -59,7 +59,7 @@ func (v *Viewer) worldPage(ctx context.Context, p *page, letter, name string, at
 	path := rolloutPath(letter, name)
 	folder := strings.TrimSuffix(path, ".html") + "/world-"
 	body := &worldBody{Message: at, Last: len(told.Messages) - 1, Spoken: excerpt(told.Messages[at])}
-	body.Path = (&rolloutBody{here: path}).link(-1, at, "m"+strconv.Itoa(at))
+	body.Path = (&rolloutBody{here: path, size: transcriptPage}).link(-1, at, "m"+strconv.Itoa(at))
 	step := func(key, text string, to int) {
 		if to >= 0 && to <= body.Last {
 			body.Steps = append(body.Steps, keyLink{key, text, folder + strconv.Itoa(to) + ".html"})

@@ -80,24 +80,32 @@ class ViewFilter extends HTMLElement {
     document.getElementById("count")!.textContent = `${shown} of ${rows.length} rollouts`;
   }
 
+  // The columns are rollout, run, variant, score, turns, calls, seconds and causes.
   private fits(row: HTMLTableRowElement, wanted: URLSearchParams): boolean {
-    for (const name of ["run", "variant", "state", "category", "cause", "user"]) {
-      const value = wanted.get(name);
-      if (value && !(row.dataset[name] ?? "").split(" ").includes(value)) return false;
-    }
-    const text = (wanted.get("q") ?? "").toLowerCase();
-    return row.textContent!.toLowerCase().includes(text);
+    const cell = (column: number): string => row.cells[column].textContent!;
+    const words = (name: string): string => (wanted.get(name) ?? "").replaceAll("_", " ");
+    const chips = [...row.cells[7].children].map((chip) => chip.textContent!);
+    const score = Number(cell(3));
+    const state = isNaN(score) ? "unscored" : score >= 1 ? "passed" : score === 0 ? "zero" : "partial";
+    const category = wanted.get("category");
+    const option = this.querySelector<HTMLSelectElement>("[name=category]")!.selectedIndex - 1;
+    return (!wanted.get("run") || cell(1) === wanted.get("run"))
+      && (!wanted.get("variant") || cell(2) === words("variant"))
+      && (!category || (row.dataset.c ?? "").split(" ").includes(String(option)))
+      && (!wanted.get("cause") || chips.includes(words("cause")))
+      && (!wanted.get("state") || state === wanted.get("state") || (wanted.get("state") === "failed" && state !== "passed"))
+      && (!wanted.get("user") || row.dataset.u !== undefined)
+      && row.textContent!.toLowerCase().includes((wanted.get("q") ?? "").toLowerCase());
   }
 
   private order(sort: string): (a: HTMLTableRowElement, b: HTMLTableRowElement) => number {
-    const name = sort.replace(/^-/, "");
+    const column = ["score", "turns", "calls", "seconds"].indexOf(sort.replace(/^-/, "")) + 3;
     const sign = sort.startsWith("-") ? -1 : 1;
-    const cell = (row: HTMLTableRowElement): string => row.querySelector<HTMLElement>(`[data-sort="${CSS.escape(name)}"]`)?.dataset.value ?? "";
+    const value = (row: HTMLTableRowElement): number => Number(row.cells[column].textContent!);
     return (a, b) => {
-      const [x, y] = [cell(a), cell(b)];
-      if (x === "" || y === "") return Number(x === "") - Number(y === "");
-      const difference = isNaN(Number(x)) ? x.localeCompare(y) : Number(x) - Number(y);
-      return sign * difference;
+      const [x, y] = [value(a), value(b)];
+      if (isNaN(x) || isNaN(y)) return Number(isNaN(x)) - Number(isNaN(y));
+      return sign * (x - y);
     };
   }
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -16,6 +17,7 @@ import (
 type viewOptions struct {
 	scorer *scorer
 	listen string
+	export string
 }
 
 func newView() *cobra.Command {
@@ -28,19 +30,34 @@ beside the milestones that score it with what every message changed in the world
 and ends with Ctrl-C. RUN is the --out directory of a run, or the output directory of the original; there are at most eight. The
 milestones are those of the current catalogue.`,
 		Example: `  toolsandbox run --agent random --trials 3 --out floor
-  toolsandbox view floor`,
+  toolsandbox view floor
+  toolsandbox view floor --export pages`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return process.UsageErrorf("RUN: missing, expected a run's directory")
 			}
 			return options.scorer.view(cmd, args, func(ctx context.Context, v *view.Viewer) error {
+				if options.export != "" {
+					return exportView(ctx, v, options.export, cmd.ErrOrStderr())
+				}
 				return serveView(ctx, v, options.listen, cmd.OutOrStdout())
 			})
 		},
 	}
 	options.scorer.register(cmd.Flags())
 	cmd.Flags().StringVar(&options.listen, "listen", "127.0.0.1:0", "loopback `address` of the pages; port 0 is any free one")
+	cmd.Flags().StringVar(&options.export, "export", "", "write the pages as files to a new `directory` instead of serving them (default: none)")
 	return cmd
+}
+
+// exportView writes pages as files.
+func exportView(ctx context.Context, v *view.Viewer, dir string, stderr io.Writer) error {
+	count, size, err := v.Export(ctx, dir)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(stderr, "pages: %s, %d files, %.1f MB\n", filepath.Join(dir, "index.html"), count, float64(size)/1e6)
+	return err
 }
 
 // serveView serves pages until ctx is done.
