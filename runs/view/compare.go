@@ -12,6 +12,7 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/runs/analysis"
 	"github.com/toolsandbox/toolsandbox/runs/explain"
+	"github.com/toolsandbox/toolsandbox/runs/output"
 )
 
 // compareBody is the content of the comparison of runs with the first one.
@@ -69,7 +70,7 @@ func (v *Viewer) comparePage(p *page) error {
 				row.Scores[0] = movedCell{Text: explain.Number(moved.First), Class: scoreClass(moved.First)}
 				rows[moved.Name] = row
 			}
-			row.Scores[i+1] = movedCell{explain.Number(moved.Second), scoreClass(moved.Second), fmt.Sprintf("%+.3f", moved.Change)}
+			row.Scores[i+1] = movedCell{explain.Number(moved.Second), scoreClass(moved.Second), output.Signed(moved.Change)}
 			if math.Abs(moved.Change) > math.Abs(row.Largest) {
 				row.Largest = moved.Change
 			}

@@ -76,7 +76,7 @@ func newWhole() (*whole, error) {
 		digests = append(digests, "'sha256-"+base64.StdEncoding.EncodeToString(digest[:])+"'")
 		contents = append(contents, string(content))
 	}
-	policy := fmt.Sprintf("default-src 'none'; style-src %s; script-src %s; base-uri 'none'; form-action 'none'", digests[0], digests[1])
+	policy := fmt.Sprintf("default-src 'none'; style-src %s; script-src %s; img-src data:; base-uri 'none'; form-action 'none'", digests[0], digests[1])
 	return &whole{template.CSS(contents[0]), template.JS(contents[1]), policy}, nil
 }
 

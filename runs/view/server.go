@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/toolsandbox/toolsandbox/internal/process"
@@ -36,12 +37,16 @@ func Listen(ctx context.Context, address string) (net.Listener, error) {
 	return new(net.ListenConfig).Listen(ctx, "tcp", address)
 }
 
-// Serve serves the pages until ctx is done. It closes the listener.
+// Serve serves the pages until ctx is done. It closes the listener. Meanwhile it computes the report,
+// which takes seconds for 100,000 rollouts, so that the first page need not wait for it.
 func (v *Viewer) Serve(ctx context.Context, listener net.Listener) error {
 	server := &http.Server{
 		Handler: v.Handler(listener.Addr().String()), ReadHeaderTimeout: readLimit, ReadTimeout: readLimit, WriteTimeout: writeLimit,
 		BaseContext: func(net.Listener) context.Context { return ctx }, MaxHeaderBytes: 1 << 16,
 	}
+	var background sync.WaitGroup
+	defer background.Wait()
+	background.Go(func() { v.report() })
 	done := make(chan error, 1)
 	go func() { done <- server.Serve(listener) }()
 	select {

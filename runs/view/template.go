@@ -6,12 +6,13 @@ import (
 	"sync"
 
 	"github.com/toolsandbox/toolsandbox/runs/explain"
+	"github.com/toolsandbox/toolsandbox/runs/output"
 )
 
 // templates are parsed once. Each file defines the templates of a page; layout.html what they share.
 var templates = sync.OnceValues(func() (*template.Template, error) {
 	return template.New("").Funcs(template.FuncMap{
-		"add": func(a, b int) int { return a + b }, "decimal": decimal, "number": explain.Number, "score": scoreOf,
+		"add": func(a, b int) int { return a + b }, "decimal": decimal, "number": explain.Number, "signed": output.Signed, "score": scoreOf,
 		"words": func(name string) string { return strings.ReplaceAll(name, "_", " ") },
 		"local": localPath, "graphAt": graphAt, "section": newSection, "states": states, "sorts": sorts,
 		"scores": func(p *page, rows []scoreRow, title string) any {

@@ -175,7 +175,7 @@ func (b *Browser) Audit(axe string) ([]string, error) {
 	if _, err := Evaluate[chromedp.Void](b, axe+";0"); err != nil {
 		return nil, err
 	}
-	return Evaluate[[]string](b, `axe.run(document, {resultTypes: ["violations"]}).then(result => result.violations
+	return Evaluate[[]string](b, `axe.run(document, {resultTypes: ["violations"], preload: false}).then(result => result.violations
 		.filter(v => v.impact === "serious" || v.impact === "critical")
 		.map(v => v.id + ": " + v.help + ": " + v.nodes.slice(0, 3).map(n => n.html.slice(0, 160)).join(" | ")))`)
 }

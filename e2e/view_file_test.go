@@ -1,0 +1,87 @@
+package e2e_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/toolsandbox/toolsandbox/e2e/internal/browser"
+	"github.com/toolsandbox/toolsandbox/original/resultfile"
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	"github.com/toolsandbox/toolsandbox/runs/results"
+)
+
+// TestLongViewFiles opens exported pages and a page that is one file from the disk.
+func TestLongViewFiles(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	out, pages, file := filepath.Join(dir, "out"), filepath.Join(dir, "pages"), filepath.Join(dir, "one.html")
+	toolsandbox(t, "run", "--agent", "random:7", "--out", out, "--variants", "plain,3_distraction_tools", "wifi*", "which*")
+	toolsandbox(t, "view", out, "--export", pages)
+	toolsandbox(t, "explain", out, "wifi_while_saving_battery", "--html", file)
+	r := newReader(t)
+	for _, path := range []string{filepath.Join(pages, "index.html"), filepath.Join(pages, "A", "wifi_while_saving_battery.html"), filepath.Join(pages, "rollouts.html"), file} {
+		r.open("file://" + path)
+	}
+	if info, err := os.Stat(file); err != nil || info.Size() > 150_000 {
+		t.Errorf("page of one rollout: got %v and %v, want at most 150 kB", info, err)
+	}
+	styled, err := browser.Evaluate[bool](r.Browser, `getComputedStyle(document.querySelector(".score")).borderRadius !== "0px"`)
+	if err != nil || !styled {
+		t.Errorf("page of one rollout: got style %v and %v, want its own", styled, err)
+	}
+	r.steps(r.Visit("file://"+filepath.Join(pages, "rollouts.html")+"?state=failed&variant=plain&sort=-turns&q=wifi"), r.Until(`document.getElementById("count").textContent.includes("of")`))
+	visible, err := browser.Evaluate[[]string](r.Browser, `[...document.querySelectorAll("#rollouts tbody tr")].filter(r => !r.hidden).map(r => r.cells[0].textContent + " " + r.cells[2].textContent)`)
+	if err != nil || len(visible) == 0 {
+		t.Errorf("filtered file: got %v and %v, want rows", visible, err)
+	}
+	for _, row := range visible {
+		if !strings.Contains(row, "wifi") || !strings.HasSuffix(row, " plain") {
+			t.Errorf("filtered file: got the row %q", row)
+		}
+	}
+	r.calm("files")
+}
+
+// TestLongViewMany opens the table of 100,000 rollouts: from the start of the program, and to the
+// first paint of a page.
+func TestLongViewMany(t *testing.T) {
+	t.Parallel()
+	const rollouts, scenarios = 100_000, 1250
+	dir := t.TempDir()
+	run := &results.Run{SweepID: "s", SpecDigest: "d", Agent: results.Player{Name: "random"}, User: results.Player{Name: "scripted"}, Trials: rollouts / scenarios, Ended: new(time.Time)}
+	summary := &resultfile.Summary{}
+	for i := range rollouts {
+		name := fmt.Sprintf("scenario_%d_trial_%d", i%scenarios, i/scenarios)
+		score := float64(i%5) / 4
+		summary.Scenarios = append(summary.Scenarios, resultfile.ScenarioResult{
+			Name: name, Categories: []string{fmt.Sprintf("CATEGORY_%d", i%9)}, Similarity: resultfile.Similarity(fmt.Sprint(score)), TurnCount: i % 30,
+			MilestoneMapping: resultfile.Mapping{{Node: 0, Index: 3, Similarity: "1"}},
+		})
+		outcome := results.Outcome{Name: name, End: "finished", Scored: true, Calls: i % 20, ContextSHA256: strings.Repeat("0", 64)}
+		if i%3 == 0 {
+			outcome.Causes = []results.Cause{{Kind: results.CauseName(busv1.CauseKind_CAUSE_KIND_TOOL_ERROR), Count: 1, Index: 3, Detail: "ValueError"}}
+		}
+		run.Rollouts = append(run.Rollouts, outcome)
+	}
+	if err := results.WriteResults(dir, run, summary, nil); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	address := startView(t, dir)
+	t.Logf("start: %s", time.Since(began).Round(time.Millisecond))
+	r := newReader(t)
+	for _, path := range []string{"rollouts.html", "rollouts.html?sort=-score&state=failed&category=CATEGORY_3&page=50", "rollouts.html?cause=tool_error&q=valueerror&sort=turns", ""} {
+		r.steps(r.Visit(address+path), r.Until(`performance.getEntriesByName("first-contentful-paint").length > 0`))
+		paint, err := browser.Evaluate[float64](r.Browser, `performance.getEntriesByName("first-contentful-paint")[0].startTime`)
+		size, _ := browser.Evaluate[int](r.Browser, `performance.getEntriesByType("navigation")[0].decodedBodySize`)
+		t.Logf("%q: first paint after %.0f ms, %d bytes", path, paint, size)
+		if err != nil || size > 150_000 { // the time depends on what else the machine does
+			t.Errorf("%q: got %d bytes and %v, want at most 150 kB", path, size, err)
+		}
+	}
+	r.calm("many")
+}

@@ -1,0 +1,440 @@
+package view
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"github.com/toolsandbox/toolsandbox/internal/rpc"
+	"github.com/toolsandbox/toolsandbox/original/resultfile"
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
+	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
+	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/runs/analysis"
+	"github.com/toolsandbox/toolsandbox/runs/catalogue"
+	"github.com/toolsandbox/toolsandbox/runs/results"
+	"github.com/toolsandbox/toolsandbox/runs/standalone"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// evil is what an agent says that wants to be a part of the page.
+const evil = "<script>alert(1)</script>\u202e<b title='\">x"
+
+// speak returns a message of the agent.
+func speak(index int, text string) *worldv1.Message {
+	return &worldv1.Message{Index: int32(index), Sender: worldv1.Role_ROLE_AGENT, Recipient: worldv1.Role_ROLE_USER, Body: &worldv1.Message_Text{Text: text}}
+}
+
+// writeRun writes a run whose rollouts are scenarios in which the agent says a text a few times.
+func writeRun(t *testing.T, scenario *scenariov1.Scenario, text string, times int, names ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	var rollouts []results.Rollout
+	for i, name := range names {
+		messages := slices.Clone(scenario.GetSetup().GetMessages())
+		for range times {
+			messages = append(messages, speak(len(messages), text))
+		}
+		rollout := results.Rollout{Rollout: resultfile.Rollout{
+			Scenario: scenario, Messages: messages, Tables: scenario.GetSetup().GetTables(), Directory: name,
+			Result: &busv1.Result{Similarity: float64(i) / 4, MessageCount: int32(len(messages)), Causes: []*busv1.Cause{{Kind: busv1.CauseKind_CAUSE_KIND_TOOL_ERROR, Count: 1, Index: 3, Detail: evil}}},
+		}}
+		var err error
+		if rollout.Digest, err = results.WriteTrajectory(dir, rollout); err != nil {
+			t.Fatal(err)
+		}
+		rollouts = append(rollouts, rollout)
+	}
+	run := &results.Run{SweepID: "s", SpecDigest: "d", Agent: results.Player{Name: "agent " + evil}, User: results.Player{Name: "scripted"}, Trials: 1}
+	run.End(time.Unix(0, 0).UTC(), len(rollouts), rollouts)
+	if err := results.WriteResults(dir, run, results.Summarize(rollouts), nil); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// catalogued returns the built-in scenarios.
+func catalogued(t *testing.T) map[string]*scenariov1.Scenario {
+	t.Helper()
+	scenarios, err := new(catalogue.Selection).ExpandedByName(t.Context(), io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return scenarios
+}
+
+// withViewer calls do with a viewer of runs and a real evaluator.
+func withViewer(t *testing.T, scenarios map[string]*scenariov1.Scenario, do func(context.Context, *Viewer), dirs ...string) {
+	t.Helper()
+	var runs []*analysis.Run
+	for _, dir := range dirs {
+		run, err := analysis.Load(dir, false, io.Discard)
+		if err != nil {
+			t.Fatal(err)
+		}
+		runs = append(runs, run)
+	}
+	cfg := standalone.DefaultConfig()
+	if err := standalone.WithTemporary(t.Context(), cfg, "error", io.Discard, func(ctx context.Context, node *rpc.Node) error {
+		do(ctx, New(runs, scenarios, evaluatorv1.NewEvaluatorServiceClient(node.Conn(rpc.Evaluator))))
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// get asks a handler for a path.
+func get(t *testing.T, handler http.Handler, path string, change func(*http.Request)) *httptest.ResponseRecorder {
+	t.Helper()
+	request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://127.0.0.1:80"+path, nil)
+	if change != nil {
+		change(request)
+	}
+	response := httptest.NewRecorder()
+	handler.ServeHTTP(response, request)
+	return response
+}
+
+// TestPages asks for every kind of page of two runs. None has what the agent said as markup, and
+// each has what it is for.
+func TestPages(t *testing.T) {
+	scenarios := catalogued(t)
+	scenario := scenarios["turn_off_wifi"]
+	first, second := writeRun(t, scenario, evil, 2, "turn_off_wifi", "other"), writeRun(t, scenario, "Done.", 1, "turn_off_wifi", "other", "third")
+	withViewer(t, scenarios, func(_ context.Context, v *Viewer) {
+		handler := v.Handler("127.0.0.1:80")
+		for path, want := range map[string][]string{
+			"/":                                     {"2 runs", "a tool answered with an error", "rollouts.html?cause=tool_error"},
+			"/index.html":                           {"0.125", "Scores by category"},
+			"/rollouts.html?state=zero&sort=-score": {"2 of 5 rollouts", `href="A/turn_off_wifi.html?sort=-score&amp;state=zero"`},
+			"/rollouts.html?q=third":                {"1 of 5 rollouts"},
+			"/A/turn_off_wifi.html":                 {`id="milestone-0"`, `href="#milestone-0"`, `\u202e`, "&lt;script&gt;", "similarity "},
+			"/A/turn_off_wifi.html?state=zero":      {`data-key="n"`, `B/turn_off_wifi.html?state=zero`},
+			"/A/other.html":                         {"The catalogue has no scenario", "give the run&#39;s --pack"},
+			"/A/turn_off_wifi/world-3.html":         {"message 3 of ", "SETTING", "wifi"},
+			"/scenario/turn_off_wifi.html":          {"What the user wants", `id="milestone-0"`, "World"},
+			"/compare.html":                         {"0.125 → 0.125", "Scenarios that moved"},
+			"/compare/turn_off_wifi.html":           {"Common beginning", `id=parting`, "Done."},
+			"/style.css":                            {"--ground"},
+			"/view.js":                              {"view-keys"},
+		} {
+			got := get(t, handler, path, nil)
+			body := got.Body.String()
+			if got.Code != http.StatusOK {
+				t.Errorf("%s: got %d %s", path, got.Code, body)
+			}
+			for _, part := range want {
+				if !strings.Contains(body, part) {
+					t.Errorf("%s: got\n%s\nwant %q in it", path, body, part)
+				}
+			}
+			if strings.Contains(body, "<script>") || strings.Contains(body, "\u202e") || strings.Contains(body, "ZgotmplZ") {
+				t.Errorf("%s: what the agent said is a part of the page:\n%s", path, body)
+			}
+		}
+	}, first, second)
+}
+
+// TestNoPages asks for what is no page.
+func TestNoPages(t *testing.T) {
+	scenarios := catalogued(t)
+	withViewer(t, scenarios, func(_ context.Context, v *Viewer) {
+		handler := v.Handler("127.0.0.1:80")
+		for _, path := range []string{
+			"/A", "/A/", "/A/no.html", "/B/turn_off_wifi.html", "/A/turn_off_wifi", "/A/turn_off_wifi/page-2.html", "/A/turn_off_wifi/page-0.html", "/A/turn_off_wifi/world-99.html",
+			"/A/turn_off_wifi/world--1.html", "/compare.html", "/compare/turn_off_wifi.html", "/scenario/no.html", "/rollouts.html?page=0", "/rollouts.html?page=99",
+			"/../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "/A/..%2f..%2fetc%2fpasswd.html", "/page/layout.html", "/.html",
+		} {
+			if got := get(t, handler, path, nil); got.Code != http.StatusNotFound {
+				t.Errorf("%s: got %d, want 404", path, got.Code)
+			}
+		}
+	}, writeRun(t, scenarios["turn_off_wifi"], "Done.", 1, "turn_off_wifi"))
+}
+
+// TestAdmission sends requests that come from elsewhere.
+func TestAdmission(t *testing.T) {
+	handler := New([]*analysis.Run{analysis.NewRun("dir", &resultfile.Summary{}, nil)}, nil, nil).Handler("127.0.0.1:80")
+	header := func(name, value string) func(*http.Request) {
+		return func(r *http.Request) { r.Header.Set(name, value) }
+	}
+	for name, test := range map[string]struct {
+		change func(*http.Request)
+		want   int
+	}{
+		"typed":               {nil, http.StatusOK},
+		"typed, by name":      {func(r *http.Request) { r.Host = "localhost:80" }, http.StatusOK},
+		"own page":            {header("Sec-Fetch-Site", "same-origin"), http.StatusOK},
+		"own origin":          {header("Origin", "http://127.0.0.1:80"), http.StatusOK},
+		"another name":        {func(r *http.Request) { r.Host = "evil.example:80" }, http.StatusMisdirectedRequest},
+		"another port":        {func(r *http.Request) { r.Host = "127.0.0.1:81" }, http.StatusMisdirectedRequest},
+		"no name":             {func(r *http.Request) { r.Host = "" }, http.StatusMisdirectedRequest},
+		"another site":        {header("Sec-Fetch-Site", "cross-site"), http.StatusForbidden},
+		"another port's page": {header("Sec-Fetch-Site", "same-site"), http.StatusForbidden},
+		"another origin":      {header("Origin", "http://127.0.0.1:81"), http.StatusForbidden},
+		"a file":              {header("Origin", "null"), http.StatusForbidden},
+		"a change":            {func(r *http.Request) { r.Method = http.MethodPost }, http.StatusMethodNotAllowed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := get(t, handler, "/", test.change)
+			if got.Code != test.want {
+				t.Errorf("got %d %s, want %d", got.Code, got.Body, test.want)
+			}
+			if policy := got.Header().Get("Content-Security-Policy"); !strings.HasPrefix(policy, "default-src 'none'") || strings.Contains(policy, "unsafe") {
+				t.Errorf("policy: got %q", policy)
+			}
+		})
+	}
+}
+
+// TestListen takes addresses of this machine alone.
+func TestListen(t *testing.T) {
+	for address, want := range map[string]bool{"127.0.0.1:0": true, "[::1]:0": true, "localhost:0": true, "0.0.0.0:0": false, ":0": false, "192.0.2.1:0": false, "example.org:0": false, "127.0.0.1": false} {
+		listener, err := Listen(t.Context(), address)
+		if err == nil {
+			err = listener.Close()
+		} else if address == "[::1]:0" && strings.Contains(err.Error(), "cannot assign") {
+			continue // a machine without IPv6
+		}
+		if (err == nil) != want {
+			t.Errorf("%s: got %v, want accepted %v", address, err, want)
+		}
+	}
+}
+
+// TestServe ends with its context.
+func TestServe(t *testing.T) {
+	v := New([]*analysis.Run{analysis.NewRun("dir", &resultfile.Summary{}, nil)}, nil, nil)
+	listener, err := Listen(t.Context(), "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	done := make(chan error, 1)
+	go func() { done <- v.Serve(ctx, listener) }()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+listener.Addr().String(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 10 * time.Second}
+	response, err := client.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := response.Body.Close(); err != nil || response.StatusCode != http.StatusOK {
+		t.Errorf("got %s and %v, want 200", response.Status, err)
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Errorf("after the end: got %v, want no error", err)
+	}
+}
+
+// TestLongTranscript pages a transcript; a link to a message leads to its page.
+func TestLongTranscript(t *testing.T) {
+	scenarios := catalogued(t)
+	dir := writeRun(t, scenarios["turn_off_wifi"], "Done.", 1200, "turn_off_wifi")
+	withViewer(t, scenarios, func(ctx context.Context, v *Viewer) {
+		first, err := v.html(ctx, "A/turn_off_wifi.html", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		second, err := v.html(ctx, "A/turn_off_wifi/page-3.html", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(first), "id=m500>") || !strings.Contains(string(first), `href="../A/turn_off_wifi/page-3.html"`) {
+			t.Errorf("first page: got\n%.2000s", first)
+		}
+		if !strings.Contains(string(second), "id=m1000>") || !strings.Contains(string(second), `href="../../A/turn_off_wifi.html`) {
+			t.Errorf("third page: got\n%.2000s", second)
+		}
+		whole, err := v.File(ctx, "turn_off_wifi")
+		if err != nil || !strings.Contains(string(whole), "id=m1000>") || strings.Contains(string(whole), "href=\"../") {
+			t.Errorf("file: got %v and\n%.2000s", err, whole)
+		}
+	}, dir)
+}
+
+// TestFile looks for what a page that is all by itself may not have: links and loads.
+func TestFile(t *testing.T) {
+	scenarios := catalogued(t)
+	withViewer(t, scenarios, func(ctx context.Context, v *Viewer) {
+		content, err := v.File(ctx, "turn_off_wifi")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, found := range regexp.MustCompile(`(?:href|src)="([^"]*)"`).FindAllStringSubmatch(string(content), -1) {
+			if !strings.HasPrefix(found[1], "#") && found[1] != "data:," {
+				t.Errorf("link to %q, want none out of the file", found[1])
+			}
+		}
+		if _, err := v.File(ctx, "missing"); err == nil {
+			t.Error("missing rollout: got no error")
+		}
+	}, writeRun(t, scenarios["turn_off_wifi"], evil, 1, "turn_off_wifi"))
+}
+
+// TestExport follows every link of exported pages to a file and an element in it.
+func TestExport(t *testing.T) {
+	scenarios := catalogued(t)
+	scenario := scenarios["turn_off_wifi"]
+	dir := filepath.Join(t.TempDir(), "pages")
+	withViewer(t, scenarios, func(ctx context.Context, v *Viewer) {
+		if _, _, err := v.Export(ctx, dir); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := v.Export(ctx, dir); err == nil || !strings.Contains(err.Error(), "is not empty") {
+			t.Errorf("second export: got %v, want that the directory is not empty", err)
+		}
+	}, writeRun(t, scenario, evil, 600, "turn_off_wifi", "odd #1?%41 name"), writeRun(t, scenario, "Done.", 1, "turn_off_wifi"))
+	pages := make(map[string]string)
+	if err := filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		pages[path] = string(content)
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	links := regexp.MustCompile(`(?:href|src)="([^"]*)"`)
+	for path, content := range pages {
+		if !strings.HasSuffix(path, ".html") {
+			continue
+		}
+		for _, found := range links.FindAllStringSubmatch(content, -1) {
+			if found[1] == "data:," {
+				continue
+			}
+			link, err := url.Parse(strings.ReplaceAll(found[1], "&amp;", "&"))
+			if err != nil {
+				t.Errorf("%s: link %q: %v", path, found[1], err)
+				continue
+			}
+			target := path
+			if link.Path != "" {
+				target = filepath.Join(filepath.Dir(path), link.Path)
+			}
+			page, ok := pages[target]
+			if !ok || link.Fragment != "" && !regexp.MustCompile(`id="?`+regexp.QuoteMeta(link.Fragment)+`["> ]`).MatchString(page) {
+				t.Errorf("%s: link %q leads nowhere", path, found[1])
+			}
+		}
+	}
+	if len(pages) < 8 {
+		t.Errorf("got %d files, want the pages of two runs", len(pages))
+	}
+}
+
+// TestExportStaysInside exports rollouts whose names lead out of the directory.
+func TestExportStaysInside(t *testing.T) {
+	parent := t.TempDir()
+	for _, name := range []string{"../../out", "a/../../../out"} {
+		summary := &resultfile.Summary{Scenarios: []resultfile.ScenarioResult{{Name: name, Similarity: "0.5"}}}
+		run := analysis.OpenRun("dir", summary, new(results.Reader))
+		if _, _, err := New([]*analysis.Run{run}, nil, nil).Export(t.Context(), filepath.Join(parent, "pages")); err == nil {
+			t.Errorf("%s: got no error", name)
+		}
+		if err := os.RemoveAll(filepath.Join(parent, "pages")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if left, err := os.ReadDir(parent); err != nil || len(left) > 0 {
+		t.Errorf("got %v and %v, want nothing outside", left, err)
+	}
+}
+
+// TestDraw lays graphs out: a node is below all that come before it, and no two boxes overlap.
+func TestDraw(t *testing.T) {
+	for name, edges := range map[string][][2]int32{
+		"chain": {{0, 1}, {1, 2}, {2, 3}}, "diamond": {{0, 1}, {0, 2}, {1, 3}, {2, 3}}, "long edge": {{0, 1}, {1, 2}, {0, 3}, {2, 3}},
+		"no edges": nil, "backwards": {{3, 2}, {2, 1}, {1, 0}}, "circle": {{0, 1}, {1, 0}}, "wrong": {{0, 9}, {-1, 0}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := &evaluationv1.Graph{Nodes: []*evaluationv1.Node{{Name: "a"}, {}, {Name: strings.Repeat("long", 20)}, {}}}
+			for _, e := range edges {
+				g.Edges = append(g.Edges, &evaluationv1.Edge{Before: e[0], After: e[1]})
+			}
+			drawn := draw("Milestones", g, nil)
+			at := make(map[string]box)
+			for i, b := range drawn.Boxes {
+				at[strings.Fields(b.Title)[0]] = b
+				if b.X < 0 || b.X+boxWidth > drawn.Width || b.Y+boxHeight > drawn.Height {
+					t.Errorf("box %+v leaves %d × %d", b, drawn.Width, drawn.Height)
+				}
+				for _, other := range drawn.Boxes[:i] {
+					if b.Y == other.Y && b.X < other.X+boxWidth+gapAcross && other.X < b.X+boxWidth+gapAcross {
+						t.Errorf("boxes %+v and %+v overlap", b, other)
+					}
+				}
+			}
+			if len(at) != 4 {
+				t.Errorf("got boxes %+v, want four", drawn.Boxes)
+			}
+			for _, e := range edges {
+				if before, after := at[fmt.Sprint(e[0])], at[fmt.Sprint(e[1])]; name != "circle" && name != "wrong" && before.Y >= after.Y {
+					t.Errorf("edge %v leads from %d to %d, want down", e, before.Y, after.Y)
+				}
+			}
+		})
+	}
+	if draw("Milestones", nil, nil) != nil {
+		t.Error("a graph without nodes is drawn")
+	}
+}
+
+// TestReadArguments keeps the order of arguments and the spelling of numbers.
+func TestReadArguments(t *testing.T) {
+	got, err := readArguments(`{"b": 1.50, "a": {"z": [1, 2]}, "": null}`)
+	if diff := cmp.Diff([]argument{{"b", "1.50"}, {"a", `{"z":[1,2]}`}, {"", "null"}}, got); err != nil || diff != "" {
+		t.Errorf("got %v, (-want +got):\n%s", err, diff)
+	}
+	for _, source := range []string{"", "[1]", "{", `{"a": }`, `"x"`, "null"} {
+		if got, err := readArguments(source); err == nil {
+			t.Errorf("%s: got %v, want an error", source, got)
+		}
+	}
+}
+
+// FuzzReadArguments reads any text as arguments: they are an object or an error.
+func FuzzReadArguments(f *testing.F) {
+	f.Add(`{"a": 1}`)
+	f.Add(`{"a": "\ud800", "a": [{}]}`)
+	f.Fuzz(func(t *testing.T, source string) {
+		if _, err := readArguments(source); err == nil && !strings.HasPrefix(strings.TrimSpace(source), "{") {
+			t.Errorf("%q: got no error", source)
+		}
+	})
+}
+
+// TestNewText folds long texts and cuts very long ones between characters.
+func TestNewText(t *testing.T) {
+	if got := newText("short", foldAt); got.Fold != "" || got.Cut != 0 {
+		t.Errorf("short: got %+v", got)
+	}
+	if got := newText(strings.Repeat("ä ", 1000), foldAt); got.Fold == "" || got.Cut != 0 || len(got.Fold) > 130 {
+		t.Errorf("long: got %+v", got)
+	}
+	if got := newText(strings.Repeat("ä", cutAt), foldAt); got.Cut != cutAt || got.All != strings.Repeat("ä", cutAt/2) {
+		t.Errorf("very long: got %d and %d bytes", len(got.All), got.Cut)
+	}
+}
