@@ -172,19 +172,17 @@ func TestLongView(t *testing.T) {
 
 	const rollout = `#rollouts a[href="A/wifi_while_saving_battery.html?run=A&sort=score"]`
 	r.steps(r.Resize(1400, 900, false), r.Visit(address), r.Click(`a.big`), r.Wait(rollout)) // the mean
-	r.picture("view-rollouts.png", 1280, 800, false)
 	r.steps(r.Click(rollout), r.Wait(`.graph`))                                   // the rollout
 	r.steps(r.Click(`.graph a[aria-label^="1 wifi_on"]`), r.Wait(`#milestone-1`)) // the milestone
 	r.wants(".m:has(#milestone-1) .cmp", "wifi", "true", "false")
 	r.wants(".m:has(#milestone-1) .chg", "low_battery_mode")
-	r.picture("view-rollout.png", 1280, 860, false)
-	r.picture("view-rollout-dark.png", 1280, 860, true)
+	r.picture("view-rollout.png", 1120, 640, false)
 	r.calm("three clicks")
 
 	r.steps(r.Visit(address), r.Wait(`a.big`))
-	r.picture("view-runs.png", 1280, 860, false)
+	r.picture("view-runs.png", 1120, 640, true)
 	r.steps(r.Visit(address+"compare.html"), r.Wait(`h1`))
-	r.picture("view-compare.png", 1280, 860, false)
+	r.picture("view-compare.png", 1120, 640, false)
 	r.calm("pictures")
 }
 
