@@ -71,7 +71,7 @@ func TestLongViewMany(t *testing.T) {
 		t.Fatal(err)
 	}
 	began := time.Now()
-	address := startView(t, dir)
+	address := startView(t, dir, ".")
 	t.Logf("start: %s", time.Since(began).Round(time.Millisecond))
 	r := newReader(t)
 	for _, path := range []string{"rollouts.html", "rollouts.html?sort=-score&state=failed&category=CATEGORY_3&page=50", "rollouts.html?cause=tool_error&q=valueerror&sort=turns", ""} {

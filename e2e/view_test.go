@@ -20,10 +20,12 @@ import (
 
 var pictures = flag.String("pictures", "", "directory for the pictures of the documentation, which TestLongView takes")
 
-// startView starts the viewer of runs and returns its address. It ends with the test, by SIGINT.
-func startView(t *testing.T, args ...string) string {
+// startView starts the viewer of runs in a directory and returns its address. It ends with the test,
+// by SIGINT.
+func startView(t *testing.T, dir string, runs ...string) string {
 	t.Helper()
-	cmd := exec.Command(filepath.Join(bin, "toolsandbox"), append([]string{"view"}, args...)...) //nolint:noctx // it ends with the test
+	cmd := exec.Command(filepath.Join(bin, "toolsandbox"), append([]string{"view"}, runs...)...) //nolint:noctx // it ends with the test
+	cmd.Dir = dir
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	stdout, err := cmd.StdoutPipe()
@@ -159,7 +161,7 @@ func TestLongView(t *testing.T) {
 	toolsandbox(t, "run", "--agent", "random:7", "--out", first, "--variants", "plain,3_distraction_tools", "wifi*", "which*", "address*", "turn*")
 	toolsandbox(t, "run", "--agent", "oracle", "--out", second, "--variants", "plain,3_distraction_tools", "wifi*", "which*", "address*", "turn*")
 	kinds := everyCause(t, first, "wifi_while_saving_battery")
-	address := startView(t, first, second)
+	address := startView(t, dir, "random", "oracle")
 	r := newReader(t)
 	for _, path := range []string{
 		"", "rollouts.html", "rollouts.html?run=A&state=failed&sort=-turns&q=wifi", "A/wifi_while_saving_battery.html", "B/wifi_while_saving_battery.html",
@@ -172,8 +174,8 @@ func TestLongView(t *testing.T) {
 
 	const rollout = `#rollouts a[href="A/wifi_while_saving_battery.html?run=A&sort=score"]`
 	r.steps(r.Resize(1400, 900, false), r.Visit(address), r.Click(`a.big`), r.Wait(rollout)) // the mean
-	r.steps(r.Click(rollout), r.Wait(`.graph`))                                   // the rollout
-	r.steps(r.Click(`.graph a[aria-label^="1 wifi_on"]`), r.Wait(`#milestone-1`)) // the milestone
+	r.steps(r.Click(rollout), r.Wait(`.graph`))                                              // the rollout
+	r.steps(r.Click(`.graph a[aria-label^="1 wifi_on"]`), r.Wait(`#milestone-1`))            // the milestone
 	r.wants(".m:has(#milestone-1) .cmp", "wifi", "true", "false")
 	r.wants(".m:has(#milestone-1) .chg", "low_battery_mode")
 	r.picture("view-rollout.png", 1120, 640, false)
@@ -191,7 +193,7 @@ func TestLongViewKeys(t *testing.T) {
 	t.Parallel()
 	out := filepath.Join(t.TempDir(), "out")
 	toolsandbox(t, "run", "--agent", "random:7", "--out", out, "wifi*")
-	address := startView(t, out)
+	address := startView(t, "", out)
 	r := newReader(t)
 	r.steps(r.Visit(address+"rollouts.html?sort=score"), r.Click(`#rollouts tbody a`), r.Wait(`.talk`))
 	before, err := r.Location()
@@ -213,7 +215,7 @@ func TestLongViewHostile(t *testing.T) {
 		choice(`{"content": "`+strings.ReplaceAll(evil, `"`, `\"`)+`"}`, "stop"))
 	out := filepath.Join(t.TempDir(), "<b onmouseover=x>&amp;'\"")
 	toolsandbox(t, "run", "--probe=false", "--agent", "openai:m", "--base-url", agent, "--out", out, "turn_off_wifi")
-	address := startView(t, out)
+	address := startView(t, "", out)
 	r := newReader(t)
 	for _, path := range []string{"", "rollouts.html?q=%22%3E%3Cscript%3Ewindow.owned=1%3C/script%3E", "rollouts.html", "A/turn_off_wifi.html", "scenario/turn_off_wifi.html"} {
 		r.open(address + path)

@@ -17,6 +17,7 @@ import (
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	"github.com/toolsandbox/toolsandbox/runs/analysis"
 	"github.com/toolsandbox/toolsandbox/runs/explain"
+	"github.com/toolsandbox/toolsandbox/runs/rescore"
 	"github.com/toolsandbox/toolsandbox/runs/results"
 )
 
@@ -80,7 +81,7 @@ type explained struct {
 // explain reads and explains a rollout. What cannot be read or explained is a problem that the page
 // tells.
 func (v *Viewer) explain(ctx context.Context, r *run, rollout analysis.Rollout) (explained, error) {
-	scenario := v.scenarios[explain.ScenarioName(rollout.Name, v.scenarios)]
+	scenario := v.scenarios[rescore.ScenarioName(rollout.Name, v.scenarios)]
 	var causes []results.Cause
 	if rollout.Outcome != nil {
 		causes = rollout.Outcome.Causes
