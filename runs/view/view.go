@@ -17,6 +17,7 @@ import (
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	"github.com/toolsandbox/toolsandbox/runs/analysis"
 	"github.com/toolsandbox/toolsandbox/runs/explain"
+	"github.com/toolsandbox/toolsandbox/runs/report"
 	"github.com/toolsandbox/toolsandbox/runs/rescore"
 	"github.com/toolsandbox/toolsandbox/runs/results"
 )
@@ -88,7 +89,7 @@ func (v *Viewer) explain(ctx context.Context, r *run, rollout analysis.Rollout) 
 	}
 	read, err := readRollout(r.Reader(), rollout.Entry, causes, scenario)
 	if err != nil {
-		problem := err.Error()
+		problem := report.WithAdvice(r.Directory, err).Error()
 		if errors.Is(err, fs.ErrNotExist) {
 			problem = "The run has no trajectory of this rollout."
 		}

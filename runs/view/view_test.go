@@ -247,8 +247,8 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// TestLongTranscript pages a transcript; a link to a message leads to its page.
-func TestLongTranscript(t *testing.T) {
+// TestPagedTranscript pages a transcript; a link to a message leads to its page.
+func TestPagedTranscript(t *testing.T) {
 	scenarios := catalogued(t)
 	dir := writeRun(t, scenarios["turn_off_wifi"], "Done.", 1200, "turn_off_wifi")
 	withViewer(t, scenarios, func(ctx context.Context, v *Viewer) {
