@@ -64,7 +64,7 @@ func foreignCommands() map[string]string {
 	const play, read = "run", "explain RUN SCENARIO, or compare RUN RUN"
 	return map[string]string{
 		"eval": play, "evaluate": play, "play": play, "start": play, "benchmark": play, "test": play, "generate": play, "simulate": play,
-		"view": read, "report": read, "results": read, "inspect": read, "leaderboard": "compare RUN RUN", "diff": "compare RUN RUN",
+		"report": read, "results": read, "inspect": read, "leaderboard": "compare RUN RUN", "diff": "compare RUN RUN",
 		"models": "agents", "users": "agents", "init": "pack new DIR", "ls": "scenario list", "tasks": "scenario list", "scenarios": "scenario list",
 		"packs": "pack show PACK", "rescore": "score RUN", "grade": "score RUN", "resume": "run --resume --out RUN with its flags", "server": "serve SERVICE",
 	}

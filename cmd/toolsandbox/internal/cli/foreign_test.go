@@ -30,7 +30,6 @@ func TestForeignCommandLines(t *testing.T) {
 		"run --dataset x":              "; here it is --pack",
 		"config --num-trials 3":        "; here it is --trials",
 		"eval":                         `unknown command "eval"; here it is toolsandbox run`,
-		"view out":                     "; here it is toolsandbox explain RUN SCENARIO",
 		"ls":                           "; here it is toolsandbox scenario list",
 		"resume out":                   "; here it is toolsandbox run --resume",
 		"session list --model x":       "unknown flag: --model: see --help",
