@@ -17,6 +17,11 @@ require (
 	// dependencies, and in the build anyway through the OTLP exporters; go-retryablehttp wraps the
 	// whole HTTP client, logs requests by itself and knows no bound over all tries.
 	github.com/cenkalti/backoff/v5 v5.0.3
+	// The events and commands of the browser's protocol that chromedp speaks, a module of its own.
+	github.com/chromedp/cdproto v0.159.0
+	// Drives Debian's Chromium in the tests of pages, without a program between; rod and playwright-go
+	// download a browser or a driver of their own.
+	github.com/chromedp/chromedp v0.23.0
 	// Verifies tokens of OpenID Connect: issuer, audience, times, algorithms and signature, as
 	// Kubernetes does; golang-jwt leaves issuer, keys and their algorithms to its caller.
 	github.com/coreos/go-oidc/v3 v3.21.0
@@ -150,11 +155,6 @@ require (
 	// The reference implementation, which grpc uses anyway; gogo/protobuf is no longer maintained,
 	// and faster ones generate code that reflection and protovalidate do not read.
 	google.golang.org/protobuf v1.36.12
-)
-
-require (
-	github.com/chromedp/cdproto v0.159.0
-	github.com/chromedp/chromedp v0.23.0
 )
 
 require (

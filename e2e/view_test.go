@@ -20,8 +20,8 @@ import (
 
 var pictures = flag.String("pictures", "", "directory for the pictures of the documentation, which TestLongView takes")
 
-// startView starts the viewer of runs in a directory and returns its address. It ends with the test,
-// by SIGINT.
+// startView starts the viewer of runs in a directory and returns its address. It ends with the
+// test, by SIGINT.
 func startView(t *testing.T, dir string, runs ...string) string {
 	t.Helper()
 	cmd := exec.Command(filepath.Join(bin, "toolsandbox"), append([]string{"view"}, runs...)...) //nolint:noctx // it ends with the test
@@ -74,8 +74,8 @@ func newReader(t *testing.T) *reader {
 	return &reader{b, t, string(axe)}
 }
 
-// open loads a page and checks it: no problem, no serious finding of axe, and at no width is it wider
-// than the window.
+// open loads a page and checks it: no problem, no serious finding of axe, and at no width is it
+// wider than the window.
 func (r *reader) open(address string) {
 	r.t.Helper()
 	for _, dark := range []bool{true, false} {

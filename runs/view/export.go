@@ -27,8 +27,8 @@ func (v *Viewer) File(ctx context.Context, rollout string) ([]byte, error) {
 }
 
 // Export writes the pages as files into a directory that does not exist or is empty, and returns
-// their number and size in bytes. The worlds at each message are left out: a rollout's page has what
-// every message changed.
+// their number and size in bytes. The worlds at each message are left out: a rollout's page has
+// what every message changed.
 func (v *Viewer) Export(ctx context.Context, dir string) (count int, size int64, err error) {
 	entries, err := os.ReadDir(dir)
 	if err == nil && len(entries) > 0 {

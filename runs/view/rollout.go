@@ -188,8 +188,8 @@ func (b *rolloutBody) transcript(told explained, rollout analysis.Rollout, numbe
 	}
 }
 
-// shorten leaves out what a directory of files would repeat on every page: the source of calls, whose
-// arguments are there, and starting messages that the page of the scenario has.
+// shorten leaves out what a directory of files would repeat on every page: the source of calls,
+// whose arguments are there, and starting messages that the page of the scenario has.
 func (b *rolloutBody) shorten(scenario *scenariov1.Scenario) {
 	for i := range b.Messages {
 		m := &b.Messages[i]

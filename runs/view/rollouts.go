@@ -261,8 +261,8 @@ func (v *Viewer) rolloutsPage(p *page, query url.Values) error {
 	return nil
 }
 
-// newTableRow shows a rollout. categories are those of the filter in an exported table, whose script
-// knows them by their place.
+// newTableRow shows a rollout. categories are those of the filter in an exported table, whose
+// script knows them by their place.
 func newTableRow(p played, state string, static bool, categories []string) tableRow {
 	shown := tableRow{Path: rolloutPath(p.Letter, p.Name), Name: p.Name, Letter: p.Letter, Variant: p.Variant, Score: p.Score, ScoreText: "–", Turns: strconv.Itoa(p.Turns), Calls: "–", Time: "–", Causes: p.causes(), Failure: p.Failure}
 	if p.Score != nil {

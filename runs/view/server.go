@@ -37,8 +37,8 @@ func Listen(ctx context.Context, address string) (net.Listener, error) {
 	return new(net.ListenConfig).Listen(ctx, "tcp", address)
 }
 
-// Serve serves the pages until ctx is done. It closes the listener. Meanwhile it computes the report,
-// which takes seconds for 100,000 rollouts, so that the first page need not wait for it.
+// Serve serves the pages until ctx is done. It closes the listener. Meanwhile it computes the
+// report, which takes seconds for 100,000 rollouts, so that the first page need not wait for it.
 func (v *Viewer) Serve(ctx context.Context, listener net.Listener) error {
 	server := &http.Server{
 		Handler: v.Handler(listener.Addr().String()), ReadHeaderTimeout: readLimit, ReadTimeout: readLimit, WriteTimeout: writeLimit,

@@ -9,7 +9,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/runs/output"
 )
 
-// templates are parsed once. Each file defines the templates of a page; layout.html what they share.
+// templates are parsed once. Each file has the templates of a page, layout.html what they share.
 var templates = sync.OnceValues(func() (*template.Template, error) {
 	return template.New("").Funcs(template.FuncMap{
 		"add": func(a, b int) int { return a + b }, "decimal": decimal, "number": explain.Number, "signed": output.Signed, "score": scoreOf,

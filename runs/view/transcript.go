@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// foldAt is the number of bytes beyond which a text is folded, cutAt that beyond which the page has
-	// only its beginning.
+	// foldAt is the number of bytes beyond which a text is folded, cutAt that beyond which the page
+	// has only its beginning.
 	foldAt = 1200
 	cutAt  = 20_000
 )

@@ -1,4 +1,4 @@
-// Command bundle writes the script and the style of the viewer's pages from their sources, minified:
+// Command bundle writes the script and the style of the viewer's pages, minified:
 //
 //	go run ./tools/cmd/bundle [-check] DIRECTORY
 //
