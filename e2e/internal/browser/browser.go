@@ -18,7 +18,7 @@ import (
 )
 
 // limit is how long one step in a page may take.
-const limit = 30 * time.Second
+const limit = 2 * time.Minute
 
 // Browser is one tab of a running Chromium. It is used by one goroutine. Close it.
 type Browser struct {
