@@ -119,6 +119,18 @@ func (r *Run) Scores() []RolloutScore {
 	return scores
 }
 
+// RolloutName is a rollout with its scenario and base scenario.
+type RolloutName struct{ Rollout, Scenario, Base string }
+
+// Names returns the names of all rollouts in their order.
+func (r *Run) Names() []RolloutName {
+	names := make([]RolloutName, len(r.rollouts))
+	for i, played := range r.rollouts {
+		names[i] = RolloutName{played.name, played.scenario, played.base}
+	}
+	return names
+}
+
 // scenarioNames returns a function from the name of a rollout to that of its scenario. A run of
 // several trials appends the trial. Without a record the names of all rollouts tell whether it did.
 func scenarioNames(summary *resultfile.Summary, record *results.Run) func(string) string {

@@ -1,0 +1,141 @@
+// Package interchange writes the rollouts of a run in the formats of other tools: trajectories as
+// ATIF, a log of Inspect, and records of Every Eval Ever.
+package interchange
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/toolsandbox/toolsandbox/original/resultfile"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/runs/analysis"
+	"github.com/toolsandbox/toolsandbox/runs/results"
+)
+
+// These are the formats.
+const (
+	// ATIF is version 1.8 of the Agent Trajectory Interchange Format: a JSON file for each rollout.
+	ATIF = "atif"
+	// Inspect is a log of Inspect: one .eval file.
+	Inspect = "inspect"
+	// EEE is version 0.3.0 of Every Eval Ever's schema: a JSON file with a JSONL file of all rollouts.
+	EEE = "eee"
+)
+
+// Formats returns the formats.
+func Formats() []string { return []string{ATIF, Inspect, EEE} }
+
+// errNoRun means that a run lacks what the formats need.
+var errNoRun = errors.New("it has no " + results.RunFile + ", so its agent and program are unknown")
+
+// exporter writes one run.
+type exporter struct {
+	reader  *results.Reader
+	run     *results.Run
+	summary *resultfile.Summary
+	dir     string
+}
+
+// rollout is one rollout of the run.
+type rollout struct {
+	entry   *resultfile.ScenarioResult
+	outcome results.Outcome
+	name    analysis.RolloutName
+	// trial counts the rollouts of a scenario, from 1.
+	trial    int
+	messages []*worldv1.Message
+	steps    []step
+}
+
+// Write writes a run in a format below dir, and returns the paths of its files. A file that exists
+// is fs.ErrExist, and nothing is overwritten. Memory holds one rollout at a time.
+func Write(format, dir string, reader *results.Reader, summary *resultfile.Summary) (paths []string, err error) {
+	if reader.Run() == nil {
+		return nil, fmt.Errorf("export: %w", errNoRun)
+	}
+	e := &exporter{reader: reader, run: reader.Run(), summary: summary, dir: dir}
+	write := map[string]func() ([]string, error){ATIF: e.writeATIF, Inspect: e.writeInspect, EEE: e.writeEEE}[format]
+	if write == nil {
+		return nil, fmt.Errorf("export: unknown format %q, expected one of %s", format, strings.Join(Formats(), ", "))
+	}
+	return write()
+}
+
+// each reads the rollouts with a trajectory in the order of the summary.
+func (e *exporter) each(do func(rollout) error) error {
+	outcomes := make(map[string]results.Outcome, len(e.run.Rollouts))
+	for _, o := range e.run.Rollouts {
+		outcomes[o.Name] = o
+	}
+	trials := make(map[string]int)
+	for i, name := range analysis.NewRun(e.dir, e.summary, e.run).Names() {
+		entry := &e.summary.Scenarios[i]
+		trials[name.Scenario]++
+		messages, err := e.reader.Messages(entry.Name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // it failed before its first message
+		}
+		if err != nil {
+			return err
+		}
+		if err := do(rollout{entry, outcomes[entry.Name], name, trials[name.Scenario], messages, conversation(messages)}); err != nil {
+			return fmt.Errorf("export %s: %w", entry.Name, err)
+		}
+	}
+	return nil
+}
+
+// score returns the rollout's score, nil without one.
+func (r rollout) score() *float64 { return number(r.entry.Similarity) }
+
+// number returns a similarity, nil without one.
+func number(s resultfile.Similarity) *float64 {
+	if n, ok := s.Number(); ok {
+		return &n
+	}
+	return nil
+}
+
+// modelName returns the name of the agent's model, or of the agent without one.
+func (e *exporter) modelName() string {
+	if m := e.run.Agent.Model; m != nil {
+		return m.Provider + "/" + m.Model
+	}
+	return "toolsandbox/" + strings.NewReplacer("/", "-", ":", "-").Replace(e.run.Agent.Name)
+}
+
+// create writes a file below the directory with write. The file appears when it is complete. The
+// error is fs.ErrExist if there is one.
+func (e *exporter) create(name string, write func(io.Writer) error) (path string, err error) {
+	path = filepath.Join(e.dir, name)
+	if _, err := os.Lstat(path); err == nil {
+		return "", fmt.Errorf("export: %s: %w", path, fs.ErrExist)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return "", fmt.Errorf("export: %w", err)
+	}
+	file, err := os.CreateTemp(filepath.Dir(path), ".new-")
+	if err != nil {
+		return "", fmt.Errorf("export: %w", err)
+	}
+	err = errors.Join(write(file), file.Chmod(0o644), file.Close())
+	if err == nil {
+		err = os.Link(file.Name(), path) // unlike a rename, it replaces nothing
+	}
+	return path, errors.Join(err, os.Remove(file.Name()))
+}
+
+// writeJSON returns what writes a value as JSON.
+func writeJSON(value any) func(io.Writer) error {
+	return func(w io.Writer) error {
+		encoder := json.NewEncoder(w)
+		encoder.SetEscapeHTML(false)
+		return encoder.Encode(value)
+	}
+}
