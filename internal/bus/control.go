@@ -105,28 +105,28 @@ func (b ControlUpdates) WatchControl(ctx context.Context, sweepID string, handle
 	})
 }
 
-// Configure stores the spend limit of a sweep and the number of its concurrent rollouts per worker
-// process. 0 is no limit. The value of the highest round applies, and within a round the last one.
-// So a reconnecting command line that creates its sweep again does not undo the settings of a later
-// round.
+// Configure stores the limits of a sweep as the creation of one of its rounds gives them: the spend
+// limit, nil for none, and the concurrent rollouts per worker process, 0 for its own limit. It does
+// nothing unless the round is later than that of the stored limits. So a command line that creates
+// its sweep again, because it has reconnected or jobs were lost, does not undo what was set since.
 func (b Controls) Configure(ctx context.Context, sweepID string, limit *agentgwv1.SpendLimit, parallel, round int32) error {
 	return b.UpdateControl(ctx, sweepID, func(control *busv1.SweepControl) bool {
-		previous := proto.CloneOf(control)
-		control.SpendLimit, control.Exhausted = limit, ""
-		if round >= control.GetParallelRound() {
-			control.Parallel, control.ParallelRound = parallel, round
+		if control.LimitsRound != nil && round <= control.GetLimitsRound() {
+			return false
 		}
-		return !proto.Equal(previous, control)
+		control.SpendLimit, control.Exhausted, control.Parallel, control.LimitsRound = limit, "", parallel, proto.Int32(round)
+		return true
 	})
 }
 
-// CancelSweep cancels the rounds of a sweep up to the given one. It is idempotent.
+// CancelSweep cancels the rounds of a sweep up to the given one, and ends a pause. It is
+// idempotent.
 func (b Controls) CancelSweep(ctx context.Context, sweepID string, round int32) error {
 	return b.UpdateControl(ctx, sweepID, func(control *busv1.SweepControl) bool {
-		if Cancelled(control, round) {
+		if Cancelled(control, round) && !control.GetPaused() {
 			return false
 		}
-		control.CancelledRound = proto.Int32(round)
+		control.CancelledRound, control.Paused = proto.Int32(max(round, control.GetCancelledRound())), false
 		return true
 	})
 }
@@ -134,4 +134,16 @@ func (b Controls) CancelSweep(ctx context.Context, sweepID string, round int32) 
 // Cancelled reports whether a round of a sweep is cancelled.
 func Cancelled(control *busv1.SweepControl, round int32) bool {
 	return control != nil && control.CancelledRound != nil && round <= control.GetCancelledRound()
+}
+
+// BeginDeletion marks a sweep as deleted, so that nobody uses its id again. It is idempotent.
+func (b Controls) BeginDeletion(ctx context.Context, sweepID, team string) error {
+	return b.UpdateControl(ctx, sweepID, func(control *busv1.SweepControl) bool {
+		if control.GetDeleted() {
+			return false
+		}
+		proto.Reset(control)
+		control.Deleted, control.Team = true, team
+		return true
+	})
 }
