@@ -40,8 +40,21 @@ func (b ControlUpdates) control(ctx context.Context, sweepID string) (control *b
 // UpdateControl updates the control state of a sweep with optimistic concurrency. change modifies
 // the stored state and reports whether it did. It is called again after a conflict, and after a
 // lost acknowledgement with its own change. An unreadable state is removed, and change gets an
-// empty one.
+// empty one. The error is ErrDeleted if the sweep was deleted.
 func (b Controls) UpdateControl(ctx context.Context, sweepID string, change func(*busv1.SweepControl) (changed bool)) error {
+	deleted := false
+	err := b.updateControl(ctx, sweepID, func(control *busv1.SweepControl) bool {
+		deleted = control.GetDeleted()
+		return !deleted && change(control)
+	})
+	if err == nil && deleted {
+		err = fmt.Errorf("sweep %s: %w", sweepID, ErrDeleted)
+	}
+	return err
+}
+
+// updateControl is UpdateControl for deleted sweeps too.
+func (b Controls) updateControl(ctx context.Context, sweepID string, change func(*busv1.SweepControl) (changed bool)) error {
 	for {
 		control, revision, err := b.control(ctx, sweepID)
 		if err == nil && !change(control) {
@@ -136,14 +149,46 @@ func Cancelled(control *busv1.SweepControl, round int32) bool {
 	return control != nil && control.CancelledRound != nil && round <= control.GetCancelledRound()
 }
 
-// BeginDeletion marks a sweep as deleted, so that nobody uses its id again. It is idempotent.
-func (b Controls) BeginDeletion(ctx context.Context, sweepID, team string) error {
-	return b.UpdateControl(ctx, sweepID, func(control *busv1.SweepControl) bool {
-		if control.GetDeleted() {
+// BeginDeletion marks a sweep as deleted, so that nobody uses its id again. check reports whether
+// its state still admits that. Of a sweep that is marked already it reports true. The state keeps
+// what counts against budgets: the team, the spend limit, and the rollouts of the plan.
+func (b Controls) BeginDeletion(
+	ctx context.Context, sweepID, team string, rollouts int64, check func(*busv1.SweepControl) bool,
+) (deleted bool, err error) {
+	err = b.updateControl(ctx, sweepID, func(control *busv1.SweepControl) bool {
+		if deleted = control.GetDeleted(); deleted {
 			return false
 		}
+		if deleted = check(control); !deleted {
+			return false
+		}
+		limit := control.GetSpendLimit()
 		proto.Reset(control)
-		control.Deleted, control.Team = true, team
+		control.Deleted, control.Team, control.SpendLimit, control.Rollouts = true, team, limit, rollouts
 		return true
 	})
+	return deleted, err
+}
+
+// Deleted returns the control states of the deleted sweeps, without those that are being deleted.
+func (b Controls) Deleted(ctx context.Context) ([]*busv1.SweepControl, error) {
+	info, err := b.info(ctx, sweepStream, "sweep.>")
+	if err != nil {
+		return nil, fmt.Errorf("list deleted sweeps: %w", err)
+	}
+	var deleted []*busv1.SweepControl
+	for subject := range info.State.Subjects {
+		id := strings.Split(subject, ".")[1]
+		if subject != sweepControlSubject(id) || info.State.Subjects[sweepPlanSubject(id)] > 0 {
+			continue
+		}
+		control, err := b.Control(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		if control.GetDeleted() {
+			deleted = append(deleted, control)
+		}
+	}
+	return deleted, nil
 }

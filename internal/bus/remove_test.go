@@ -54,16 +54,26 @@ func TestRemoveSweep(t *testing.T) {
 	}
 	both := messages()
 	for range 2 {
-		err := errors.Join(b.BeginDeletion(t.Context(), "s", "red"), b.RemoveSweepData(t.Context(), "s"), b.RemovePlan(t.Context(), "s"))
+		deleted, err := b.BeginDeletion(t.Context(), "s", "red", 7, func(*busv1.SweepControl) bool { return true })
+		err = errors.Join(err, b.RemoveSweepData(t.Context(), "s"), b.RemovePlan(t.Context(), "s"))
 		if err != nil {
 			t.Fatal(err)
+		}
+		if !deleted {
+			t.Error("deletion: got not begun, want begun")
 		}
 		if got, want := messages(), both/2+1; got != want {
 			t.Errorf("messages after the removal of one of two sweeps: got %d of %d, want %d", got, both, want)
 		}
 	}
-	if control := controlOf(t, b); !proto.Equal(control, &busv1.SweepControl{Deleted: true, Team: "red"}) {
+	if control := controlOf(t, b); !proto.Equal(control, &busv1.SweepControl{Deleted: true, Team: "red", Rollouts: 7}) {
 		t.Errorf("control: got %v, want only that it was deleted, and its team", control)
+	}
+	if err := b.Configure(t.Context(), "s", nil, 3, 9); !errors.Is(err, bus.ErrDeleted) {
+		t.Errorf("Configure: got %v, want %v", err, bus.ErrDeleted)
+	}
+	if deleted, err := b.Deleted(t.Context()); err != nil || len(deleted) != 1 || deleted[0].GetRollouts() != 7 {
+		t.Errorf("Deleted: got %v and %v, want the sweep with 7 rollouts", deleted, err)
 	}
 	if _, err := b.Sweep(t.Context(), "s"); !errors.Is(err, bus.ErrNotFound) {
 		t.Errorf("plan: got %v, want %v", err, bus.ErrNotFound)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -128,6 +130,12 @@ func (w *watch) relay(ctx context.Context, events watchEvents) error {
 			}
 		case control := <-events.controls:
 			stop = stop || bus.Cancelled(control, w.rounds.Last())
+			if paused := control.GetPaused(); paused != w.progress.GetPaused() {
+				w.progress.Paused = paused
+				if err := errors.Join(w.measure(ctx), w.sendProgress()); err != nil {
+					return err
+				}
+			}
 			if exhausted, settling = control.GetExhausted(), nil; exhausted != "" {
 				settling = time.Tick(settlePoll)
 			}
@@ -228,6 +236,14 @@ func (s *server) backlog(ctx context.Context, sweepID string, progress *orchestr
 	}
 	progress.Running, progress.Queued, progress.Scoring = int64(load.GetRunning()), int64(backlog.Queued)+int64(load.GetAhead()), int64(load.GetScoring())
 	progress.Retrying = int64(backlog.Abandoned(load))
-	progress.Asked, progress.Limited, progress.Counted = int64(load.GetAsked()), int64(load.GetLimited()), true
+	if progress.GetPaused() { // they wait for its end
+		progress.Queued, progress.Retrying = progress.GetQueued()+progress.GetRetrying(), 0
+	}
+	progress.Asked, progress.Limited, progress.Providers, progress.Counted = 0, 0, nil, true
+	for _, name := range slices.Sorted(maps.Keys(load.GetProviders())) {
+		asked, limited := int64(load.GetProviders()[name].GetAsked()), int64(load.GetProviders()[name].GetLimited())
+		progress.Asked, progress.Limited = progress.GetAsked()+asked, progress.GetLimited()+limited
+		progress.Providers = append(progress.Providers, &orchestratorv1.ProviderProgress{Provider: name, Asked: asked, Limited: limited})
+	}
 	return nil
 }

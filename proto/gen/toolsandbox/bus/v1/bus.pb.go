@@ -420,9 +420,11 @@ type SweepControl struct {
 	Team string `protobuf:"bytes,7,opt,name=team,proto3" json:"team,omitempty"`
 	// Whether no turn of the sweep begins, unless it is cancelled.
 	Paused bool `protobuf:"varint,8,opt,name=paused,proto3" json:"paused,omitempty"`
-	// Whether the sweep was deleted, or is being deleted while it has a plan. Then only the team is set
-	// too.
-	Deleted       bool `protobuf:"varint,9,opt,name=deleted,proto3" json:"deleted,omitempty"`
+	// Whether the sweep was deleted, or is being deleted while it has a plan. Then only team,
+	// spend_limit and rollouts are set too: they still count against the budget of the team.
+	Deleted bool `protobuf:"varint,9,opt,name=deleted,proto3" json:"deleted,omitempty"`
+	// Rollouts of the plan of a deleted sweep.
+	Rollouts      int64 `protobuf:"varint,10,opt,name=rollouts,proto3" json:"rollouts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -518,6 +520,13 @@ func (x *SweepControl) GetDeleted() bool {
 		return x.Deleted
 	}
 	return false
+}
+
+func (x *SweepControl) GetRollouts() int64 {
+	if x != nil {
+		return x.Rollouts
+	}
+	return 0
 }
 
 // SweepRound lists the rollouts of a later round.
@@ -2300,7 +2309,7 @@ const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"\x06replay\x18\x0f \x01(\bR\x06replay\x12\x1b\n" +
 	"\tmax_bytes\x18\x10 \x01(\x03R\bmaxBytes\x12!\n" +
 	"\frepeat_limit\x18\x11 \x01(\x05R\vrepeatLimit\x12\x12\n" +
-	"\x04team\x18\x12 \x01(\tR\x04team\"\x86\x03\n" +
+	"\x04team\x18\x12 \x01(\tR\x04team\"\xa2\x03\n" +
 	"\fSweepControl\x12\x1a\n" +
 	"\bparallel\x18\x01 \x01(\x05R\bparallel\x12&\n" +
 	"\flimits_round\x18\x02 \x01(\x05H\x00R\vlimitsRound\x88\x01\x01\x12C\n" +
@@ -2311,7 +2320,9 @@ const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"\x06rounds\x18\x06 \x03(\v2\x1e.toolsandbox.bus.v1.SweepRoundR\x06rounds\x12\x12\n" +
 	"\x04team\x18\a \x01(\tR\x04team\x12\x16\n" +
 	"\x06paused\x18\b \x01(\bR\x06paused\x12\x18\n" +
-	"\adeleted\x18\t \x01(\bR\adeletedB\x0f\n" +
+	"\adeleted\x18\t \x01(\bR\adeleted\x12\x1a\n" +
+	"\brollouts\x18\n" +
+	" \x01(\x03R\brolloutsB\x0f\n" +
 	"\r_limits_roundB\x12\n" +
 	"\x10_cancelled_round\"@\n" +
 	"\n" +

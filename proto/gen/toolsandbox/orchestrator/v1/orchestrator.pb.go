@@ -1895,7 +1895,8 @@ type SweepInfo struct {
 	Round int32 `protobuf:"varint,11,opt,name=round,proto3" json:"round,omitempty"`
 	// What its models have spent. Only GetSweep sets it.
 	Spent *v1.Cost `protobuf:"bytes,12,opt,name=spent,proto3" json:"spent,omitempty"`
-	// Whether it was deleted. Then only the id is set. Only GetSweep returns deleted sweeps.
+	// Whether it was deleted. Then only the id is set. ListSweeps returns it only while it is being
+	// deleted.
 	Deleted       bool `protobuf:"varint,13,opt,name=deleted,proto3" json:"deleted,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

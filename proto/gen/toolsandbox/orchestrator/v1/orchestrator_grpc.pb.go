@@ -61,10 +61,11 @@ type OrchestratorServiceClient interface {
 	// its limits. Fields that are not set stay. A paused sweep holds no slots: turns in flight end and
 	// are recorded, and none begins, until an UpdateSweep that continues it. A pause outlives every
 	// process, and a new round does not end it. A sweep whose rollouts all have a result, or that is
-	// cancelled, is not paused. Lower limits end no running rollout; a higher spend limit queues the
-	// rollouts that wait for it. Concurrent calls all apply, the last one of each field counts.
-	// Idempotent, safe to retry. Errors: PERMISSION_DENIED (more concurrent rollouts than the caller's
-	// team is granted), RESOURCE_EXHAUSTED (the spend limit exceeds the budget of the caller's team).
+	// cancelled, is not paused. Fewer concurrent rollouts end none that runs. A spend limit only rises,
+	// and rollouts that wait for it are queued. Concurrent calls all apply, the last one of each field
+	// counts. Idempotent, safe to retry. Errors: PERMISSION_DENIED (more concurrent rollouts than the
+	// caller's team is granted), RESOURCE_EXHAUSTED (the spend limit exceeds the budget of the caller's
+	// team), FAILED_PRECONDITION (a lower spend limit than the present one).
 	UpdateSweep(ctx context.Context, in *UpdateSweepRequest, opts ...grpc.CallOption) (*UpdateSweepResponse, error)
 	// RequeueSweep begins a round with all rollouts that have ended without a score, because of an
 	// infrastructure failure or a cancellation, as CreateSweep with a new round does. They continue
@@ -74,8 +75,9 @@ type OrchestratorServiceClient interface {
 	RequeueSweep(ctx context.Context, in *RequeueSweepRequest, opts ...grpc.CallOption) (*RequeueSweepResponse, error)
 	// DeleteSweep removes a sweep: its plan, jobs, logs, table versions, results and recordings, and its
 	// sessions on the live tool hosts. Scenarios, evaluations and tool lists stay, because other
-	// sweeps may need them. The id stays reserved. A call that fails may have removed a part, and a
-	// repeated call removes the rest. Idempotent: a repeated call succeeds. Safe to retry. Errors:
+	// sweeps may need them. The id stays reserved, and the sweep still counts against the budgets of
+	// its team. A call that fails may have removed a part, and a repeated call removes the rest.
+	// Idempotent: a repeated call succeeds. Safe to retry. Errors:
 	// FAILED_PRECONDITION (rollouts have no result, and the sweep is not cancelled), UNAVAILABLE
 	// (rollouts of the cancelled sweep still end, or a tool host is unreachable).
 	DeleteSweep(ctx context.Context, in *DeleteSweepRequest, opts ...grpc.CallOption) (*DeleteSweepResponse, error)
@@ -258,10 +260,11 @@ type OrchestratorServiceServer interface {
 	// its limits. Fields that are not set stay. A paused sweep holds no slots: turns in flight end and
 	// are recorded, and none begins, until an UpdateSweep that continues it. A pause outlives every
 	// process, and a new round does not end it. A sweep whose rollouts all have a result, or that is
-	// cancelled, is not paused. Lower limits end no running rollout; a higher spend limit queues the
-	// rollouts that wait for it. Concurrent calls all apply, the last one of each field counts.
-	// Idempotent, safe to retry. Errors: PERMISSION_DENIED (more concurrent rollouts than the caller's
-	// team is granted), RESOURCE_EXHAUSTED (the spend limit exceeds the budget of the caller's team).
+	// cancelled, is not paused. Fewer concurrent rollouts end none that runs. A spend limit only rises,
+	// and rollouts that wait for it are queued. Concurrent calls all apply, the last one of each field
+	// counts. Idempotent, safe to retry. Errors: PERMISSION_DENIED (more concurrent rollouts than the
+	// caller's team is granted), RESOURCE_EXHAUSTED (the spend limit exceeds the budget of the caller's
+	// team), FAILED_PRECONDITION (a lower spend limit than the present one).
 	UpdateSweep(context.Context, *UpdateSweepRequest) (*UpdateSweepResponse, error)
 	// RequeueSweep begins a round with all rollouts that have ended without a score, because of an
 	// infrastructure failure or a cancellation, as CreateSweep with a new round does. They continue
@@ -271,8 +274,9 @@ type OrchestratorServiceServer interface {
 	RequeueSweep(context.Context, *RequeueSweepRequest) (*RequeueSweepResponse, error)
 	// DeleteSweep removes a sweep: its plan, jobs, logs, table versions, results and recordings, and its
 	// sessions on the live tool hosts. Scenarios, evaluations and tool lists stay, because other
-	// sweeps may need them. The id stays reserved. A call that fails may have removed a part, and a
-	// repeated call removes the rest. Idempotent: a repeated call succeeds. Safe to retry. Errors:
+	// sweeps may need them. The id stays reserved, and the sweep still counts against the budgets of
+	// its team. A call that fails may have removed a part, and a repeated call removes the rest.
+	// Idempotent: a repeated call succeeds. Safe to retry. Errors:
 	// FAILED_PRECONDITION (rollouts have no result, and the sweep is not cancelled), UNAVAILABLE
 	// (rollouts of the cancelled sweep still end, or a tool host is unreachable).
 	DeleteSweep(context.Context, *DeleteSweepRequest) (*DeleteSweepResponse, error)
