@@ -113,7 +113,9 @@ func exists(path string) bool {
 func DataDirectory(out string) string { return (&directory{path: out}).data() }
 
 // Socket returns the unix socket of the run that plays into an output directory.
-func Socket(out string) string { return filepath.Join(DataDirectory(out), filepath.FromSlash(socketFile)) }
+func Socket(out string) string {
+	return filepath.Join(DataDirectory(out), filepath.FromSlash(socketFile))
+}
 
 // HasRun returns whether a run has started in an output directory.
 func HasRun(out string) bool { return exists((&directory{path: out}).runFile()) }

@@ -29,10 +29,11 @@ func (s *server) GetSweep(ctx context.Context, req *orchestratorv1.GetSweepReque
 			info, err = &orchestratorv1.SweepInfo{Id: req.GetSweepId(), Deleted: true}, nil
 		}
 	}
-	if err == nil && !info.GetDeleted() {
+	detailed := req.GetDetailed() && !info.GetDeleted()
+	if err == nil && detailed {
 		err = s.backlog(ctx, info.GetId(), info.GetProgress())
 	}
-	if err == nil && !info.GetDeleted() {
+	if err == nil && detailed {
 		info.Spent, err = s.spendings.of(ctx, s.bus.Recordings, info.GetId())
 	}
 	if err != nil {

@@ -45,7 +45,7 @@ func TestPauseIsKept(t *testing.T) {
 	if _, err := i.client.CreateSweep(within(t), &orchestratorv1.CreateSweepRequest{SweepId: "s", Spec: spec("one", "two"), Round: 1}); err != nil {
 		t.Fatal(err)
 	}
-	got, err := i.client.GetSweep(within(t), &orchestratorv1.GetSweepRequest{SweepId: "s"})
+	got, err := i.client.GetSweep(within(t), &orchestratorv1.GetSweepRequest{SweepId: "s", Detailed: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -874,7 +874,9 @@ func (x *CancelSweepResponse) GetSweep() *SweepInfo {
 type GetSweepRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The sweep.
-	SweepId       string `protobuf:"bytes,1,opt,name=sweep_id,json=sweepId,proto3" json:"sweep_id,omitempty"`
+	SweepId string `protobuf:"bytes,1,opt,name=sweep_id,json=sweepId,proto3" json:"sweep_id,omitempty"`
+	// Also return the spending, and counted progress. That takes longer.
+	Detailed      bool `protobuf:"varint,2,opt,name=detailed,proto3" json:"detailed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -916,10 +918,17 @@ func (x *GetSweepRequest) GetSweepId() string {
 	return ""
 }
 
+func (x *GetSweepRequest) GetDetailed() bool {
+	if x != nil {
+		return x.Detailed
+	}
+	return false
+}
+
 // GetSweepResponse holds the sweep.
 type GetSweepResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The sweep, with counted progress.
+	// The sweep.
 	Sweep         *SweepInfo `protobuf:"bytes,1,opt,name=sweep,proto3" json:"sweep,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1893,7 +1902,7 @@ type SweepInfo struct {
 	SpendLimit *v1.SpendLimit `protobuf:"bytes,10,opt,name=spend_limit,json=spendLimit,proto3" json:"spend_limit,omitempty"`
 	// The number of the last round that has begun.
 	Round int32 `protobuf:"varint,11,opt,name=round,proto3" json:"round,omitempty"`
-	// What its models have spent. Only GetSweep sets it.
+	// What its models have spent. Only GetSweep sets it, in details.
 	Spent *v1.Cost `protobuf:"bytes,12,opt,name=spent,proto3" json:"spent,omitempty"`
 	// Whether it was deleted. Then only the id is set. ListSweeps returns it only while it is being
 	// deleted.
@@ -2142,9 +2151,10 @@ const file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDesc = "" +
 	"\x12CancelSweepRequest\x128\n" +
 	"\bsweep_id\x18\x01 \x01(\tB\x1d\xbaH\x1ar\x182\x16^[A-Za-z0-9_-]{1,100}$R\asweepId\"S\n" +
 	"\x13CancelSweepResponse\x12<\n" +
-	"\x05sweep\x18\x01 \x01(\v2&.toolsandbox.orchestrator.v1.SweepInfoR\x05sweep\"K\n" +
+	"\x05sweep\x18\x01 \x01(\v2&.toolsandbox.orchestrator.v1.SweepInfoR\x05sweep\"g\n" +
 	"\x0fGetSweepRequest\x128\n" +
-	"\bsweep_id\x18\x01 \x01(\tB\x1d\xbaH\x1ar\x182\x16^[A-Za-z0-9_-]{1,100}$R\asweepId\"P\n" +
+	"\bsweep_id\x18\x01 \x01(\tB\x1d\xbaH\x1ar\x182\x16^[A-Za-z0-9_-]{1,100}$R\asweepId\x12\x1a\n" +
+	"\bdetailed\x18\x02 \x01(\bR\bdetailed\"P\n" +
 	"\x10GetSweepResponse\x12<\n" +
 	"\x05sweep\x18\x01 \x01(\v2&.toolsandbox.orchestrator.v1.SweepInfoR\x05sweep\"\xb5\x02\n" +
 	"\x12UpdateSweepRequest\x128\n" +

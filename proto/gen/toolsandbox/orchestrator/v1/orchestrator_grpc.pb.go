@@ -54,8 +54,8 @@ type OrchestratorServiceClient interface {
 	// begins. Creating the sweep again with a new round resumes it. A sweep whose rollouts all have a
 	// result is unaffected. Idempotent, safe to retry. Errors: none of its own.
 	CancelSweep(ctx context.Context, in *CancelSweepRequest, opts ...grpc.CallOption) (*CancelSweepResponse, error)
-	// GetSweep returns one sweep with its counts, limits and spending. Of a deleted sweep it returns
-	// only the id and that it is deleted. Read only, safe to retry. Errors: none of its own.
+	// GetSweep returns one sweep. Of a deleted sweep it returns only the id and that it is deleted.
+	// Read only, safe to retry. Errors: none of its own.
 	GetSweep(ctx context.Context, in *GetSweepRequest, opts ...grpc.CallOption) (*GetSweepResponse, error)
 	// UpdateSweep changes what may change of a sweep while it runs: it pauses or continues it, and sets
 	// its limits. Fields that are not set stay. A paused sweep holds no slots: turns in flight end and
@@ -253,8 +253,8 @@ type OrchestratorServiceServer interface {
 	// begins. Creating the sweep again with a new round resumes it. A sweep whose rollouts all have a
 	// result is unaffected. Idempotent, safe to retry. Errors: none of its own.
 	CancelSweep(context.Context, *CancelSweepRequest) (*CancelSweepResponse, error)
-	// GetSweep returns one sweep with its counts, limits and spending. Of a deleted sweep it returns
-	// only the id and that it is deleted. Read only, safe to retry. Errors: none of its own.
+	// GetSweep returns one sweep. Of a deleted sweep it returns only the id and that it is deleted.
+	// Read only, safe to retry. Errors: none of its own.
 	GetSweep(context.Context, *GetSweepRequest) (*GetSweepResponse, error)
 	// UpdateSweep changes what may change of a sweep while it runs: it pauses or continues it, and sets
 	// its limits. Fields that are not set stay. A paused sweep holds no slots: turns in flight end and
