@@ -95,6 +95,25 @@ func (d SweepDetail) spent() string {
 	return dollars + ", " + tokens + " tokens"
 }
 
+// Limits describes the limits.
+func (d SweepDetail) Limits() string {
+	parts := []string{"concurrent rollouts " + d.parallel()}
+	if d.SpendUSD > 0 {
+		parts = append(parts, "at most "+pricing.FormatDollars(int64(d.SpendUSD*microsPerDollar)))
+	}
+	if d.SpendTokens > 0 {
+		parts = append(parts, fmt.Sprintf("at most %d tokens", d.SpendTokens))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (d SweepDetail) parallel() string {
+	if d.Parallel > 0 {
+		return fmt.Sprintf("%d per orchestrator", d.Parallel)
+	}
+	return "as each orchestrator is set"
+}
+
 func (d SweepDetail) rate() string {
 	switch {
 	case d.Rate == nil:
@@ -108,14 +127,10 @@ func (d SweepDetail) rate() string {
 // WriteText prints a sweep, one fact per line.
 func (d SweepDetail) WriteText(w io.Writer) error {
 	t := output.NewList()
-	parallel := "as each orchestrator is set"
-	if d.Parallel > 0 {
-		parallel = fmt.Sprintf("%d per orchestrator", d.Parallel)
-	}
 	for _, row := range []table.Row{
 		{"sweep", d.ID}, {"state", d.State}, {"reason", d.Reason}, {"done", fmt.Sprintf("%d/%d", d.Done, d.Total)}, {"running", d.Running}, {"queued", d.Queued},
 		{"scoring", d.Scoring}, {"retrying", d.Retrying}, {"parked", d.Parked}, {"waits for models", d.waits()}, {"spent", d.spent()},
-		{"concurrent rollouts", parallel}, {"round", d.Round}, {"agent", strings.Join(d.Agents, ", ")}, {"user", strings.Join(d.Users, ", ")},
+		{"concurrent rollouts", d.parallel()}, {"round", d.Round}, {"agent", strings.Join(d.Agents, ", ")}, {"user", strings.Join(d.Users, ", ")},
 		{"created", d.Created.Local().Format(time.DateTime)},
 	} {
 		if text := fmt.Sprint(row[1]); text != "" {

@@ -28,7 +28,7 @@ type orchestrator struct {
 	deleted  map[string]bool
 	round    int32 // the last one of each sweep
 	created  []string
-	rounds   []int32 // of the created sweeps
+	rounds   []int32                         // of the created sweeps
 	parallel int32                           // of the last created sweep
 	later    []*orchestratorv1.SweepProgress // sent by a watch before it ends
 }

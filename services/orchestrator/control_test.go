@@ -85,6 +85,26 @@ func TestWatchTellsPause(t *testing.T) {
 	}
 }
 
+// TestWatchOfPausedSweep watches a paused sweep with results: they come without another progress
+// report, which would tell a client that they cannot be read.
+func TestWatchOfPausedSweep(t *testing.T) {
+	i := installServer(t)
+	i.create(t, "s", spec("one", "two", "three"))
+	i.finish(t, "s.0", busv1.EndReason_END_REASON_FINISHED)
+	i.finish(t, "s.1", busv1.EndReason_END_REASON_FINISHED)
+	i.update(t, &orchestratorv1.UpdateSweepRequest{Paused: proto.Bool(true)})
+	stream, err := i.client.WatchSweep(within(t), &orchestratorv1.WatchSweepRequest{SweepId: "s"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range 3 {
+		event, err := stream.Recv()
+		if err != nil || (event.GetProgress() != nil) != (n == 0) || n == 0 && !event.GetProgress().GetPaused() {
+			t.Fatalf("event %d: got %v and %v, want progress of a paused sweep, then results", n, event, err)
+		}
+	}
+}
+
 // TestHigherLimitQueuesParkedRollouts raises the limit of a sweep that has reached it: the rollouts
 // without a result and a job are queued. Repeating that queues none.
 func TestHigherLimitQueuesParkedRollouts(t *testing.T) {

@@ -29,10 +29,11 @@ func (s *server) WatchSweep(req *orchestratorv1.WatchSweepRequest, stream orches
 	if err != nil {
 		return statusOf(err)
 	}
-	rounds, err := s.bus.Rounds(ctx, sweep.GetId())
+	control, err := s.bus.Control(ctx, sweep.GetId())
 	if err != nil {
 		return statusOf(err)
 	}
+	rounds := bus.Rounds(control.GetRounds())
 	var group sync.WaitGroup
 	defer group.Wait()
 	defer stop()
@@ -64,7 +65,7 @@ func (s *server) WatchSweep(req *orchestratorv1.WatchSweepRequest, stream orches
 	})
 	w := &watch{
 		server: s, stream: stream, sweep: sweep, rounds: rounds,
-		progress: &orchestratorv1.SweepProgress{Total: int64(plan.Size(sweep))}, sent: make(map[string]bool), end: &orchestratorv1.SweepEnd{},
+		progress: &orchestratorv1.SweepProgress{Total: int64(plan.Size(sweep)), Paused: control.GetPaused()}, sent: make(map[string]bool), end: &orchestratorv1.SweepEnd{},
 	}
 	return statusOf(w.relay(ctx, watchEvents{results, controls, errCh}))
 }
