@@ -64,10 +64,10 @@ func playing(server *countingServer, out string) []string {
 	}
 }
 
-// TestControlOfRemoteSweep pauses a sweep and kills its orchestrator and its client. Nothing is asked
+// TestLongControlOfRemoteSweep pauses a sweep and kills its orchestrator and its client. Nothing is asked
 // until the sweep continues, with other limits and without a client. Then it is deleted, with its
 // sessions.
-func TestControlOfRemoteSweep(t *testing.T) {
+func TestLongControlOfRemoteSweep(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", serviceKey)
 	services, server := start(t), startCountingServer(t)
 	out := filepath.Join(t.TempDir(), "out")
