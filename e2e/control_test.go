@@ -64,9 +64,9 @@ func playing(server *countingServer, out string) []string {
 	}
 }
 
-// TestLongControlOfRemoteSweep pauses a sweep and kills its orchestrator and its client. Nothing is asked
-// until the sweep continues, with other limits and without a client. Then it is deleted, with its
-// sessions.
+// TestLongControlOfRemoteSweep pauses a sweep and kills its orchestrator and its client. Nothing is
+// asked until the sweep continues, with other limits and without a client. Then it is deleted, with
+// its sessions.
 func TestLongControlOfRemoteSweep(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", serviceKey)
 	services, server := start(t), startCountingServer(t)

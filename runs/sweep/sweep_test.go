@@ -173,8 +173,8 @@ func TestParallelKeepsID(t *testing.T) {
 	}
 }
 
-// TestCreateAfterDeletion creates a sweep whose specification ran before and was deleted. Its id stays
-// reserved.
+// TestCreateAfterDeletion creates a sweep whose specification ran before and was deleted. Its id
+// stays reserved.
 func TestCreateAfterDeletion(t *testing.T) {
 	o := &orchestrator{done: make(map[string]int64), deleted: make(map[string]bool)}
 	conn := serve(t, o)

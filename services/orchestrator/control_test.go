@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"context"
 	"sync"
 	"testing"
 
@@ -14,7 +15,12 @@ import (
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
+	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 )
+
+func (toolHost) DeleteSessions(context.Context, *toolhostv1.DeleteSessionsRequest) (*toolhostv1.DeleteSessionsResponse, error) {
+	return &toolhostv1.DeleteSessionsResponse{}, nil
+}
 
 func (i *installation) update(t *testing.T, request *orchestratorv1.UpdateSweepRequest) *orchestratorv1.SweepInfo {
 	t.Helper()

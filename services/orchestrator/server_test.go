@@ -54,10 +54,6 @@ func (toolHost) CreateSession(context.Context, *toolhostv1.CreateSessionRequest)
 	return &toolhostv1.CreateSessionResponse{}, nil
 }
 
-func (toolHost) DeleteSessions(context.Context, *toolhostv1.DeleteSessionsRequest) (*toolhostv1.DeleteSessionsResponse, error) {
-	return &toolhostv1.DeleteSessionsResponse{}, nil
-}
-
 // installation is a node at which the tool host is served.
 type installation struct {
 	*rpc.Node

@@ -73,8 +73,8 @@ type OrchestratorServiceClient interface {
 	// no round begins. Idempotent: a repeated call queues only rollouts that have ended since. Safe to
 	// retry. Errors: none of its own.
 	RequeueSweep(ctx context.Context, in *RequeueSweepRequest, opts ...grpc.CallOption) (*RequeueSweepResponse, error)
-	// DeleteSweep removes a sweep: its plan, jobs, logs, table versions, results and recordings, and its
-	// sessions on the live tool hosts. Scenarios, evaluations and tool lists stay, because other
+	// DeleteSweep removes a sweep: its plan, jobs, logs, table versions, results and recordings, and
+	// its sessions on the live tool hosts. Scenarios, evaluations and tool lists stay, because other
 	// sweeps may need them. The id stays reserved, and the sweep still counts against the budgets of
 	// its team. A call that fails may have removed a part, and a repeated call removes the rest.
 	// Idempotent: a repeated call succeeds. Safe to retry. Errors:
@@ -272,8 +272,8 @@ type OrchestratorServiceServer interface {
 	// no round begins. Idempotent: a repeated call queues only rollouts that have ended since. Safe to
 	// retry. Errors: none of its own.
 	RequeueSweep(context.Context, *RequeueSweepRequest) (*RequeueSweepResponse, error)
-	// DeleteSweep removes a sweep: its plan, jobs, logs, table versions, results and recordings, and its
-	// sessions on the live tool hosts. Scenarios, evaluations and tool lists stay, because other
+	// DeleteSweep removes a sweep: its plan, jobs, logs, table versions, results and recordings, and
+	// its sessions on the live tool hosts. Scenarios, evaluations and tool lists stay, because other
 	// sweeps may need them. The id stays reserved, and the sweep still counts against the budgets of
 	// its team. A call that fails may have removed a part, and a repeated call removes the rest.
 	// Idempotent: a repeated call succeeds. Safe to retry. Errors:
