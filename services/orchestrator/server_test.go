@@ -208,19 +208,15 @@ func TestParallelMayChange(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for n, parallel := range []int32{16, 2, 0, 0} {
+	for _, step := range []struct{ parallel, round, want int32 }{{16, 0, 16}, {2, 1, 2}, {0, 2, 0}, {9, 1, 0}} {
 		again := spec("one")
-		again.Parallel = parallel
-		request := &orchestratorv1.CreateSweepRequest{SweepId: "s", Spec: again, Round: int32(n)}
-		if n == 3 {
-			request.Round, again.Parallel = 1, 9
-		}
-		if _, err := i.client.CreateSweep(within(t), request); err != nil {
+		again.Parallel = step.parallel
+		if _, err := i.client.CreateSweep(within(t), &orchestratorv1.CreateSweepRequest{SweepId: "s", Spec: again, Round: step.round}); err != nil {
 			t.Fatal(err)
 		}
 		jobs, err := queue.Fetch(within(t), 100, patience)
-		if err != nil || len(jobs) != 1 || jobs[0].Parallel != int(parallel) {
-			t.Fatalf("jobs with %d at once: got %v and %v, want one with it", parallel, jobs, err)
+		if err != nil || len(jobs) != 1 || jobs[0].Parallel != int(step.want) {
+			t.Fatalf("jobs after %+v: got %v and %v, want one", step, jobs, err)
 		}
 		if err := jobs[0].DoubleAck(t.Context()); err != nil {
 			t.Fatal(err)
