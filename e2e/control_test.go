@@ -110,6 +110,12 @@ func TestLongControlOfRemoteSweep(t *testing.T) {
 	if got, want := c.do("requeue", "night", "--errored"), "sweep night: 0 rollouts queued in round 0\n"; got != want {
 		t.Errorf("requeue: got %q, want %q", got, want)
 	}
+	deleteWithSessions(t, services, c)
+}
+
+// deleteWithSessions deletes the only sweep of a cluster, twice.
+func deleteWithSessions(t *testing.T, services *cluster.Cluster, c controller) {
+	t.Helper()
 	sessions := func() string {
 		t.Helper()
 		return toolsandbox(t, "session", "list", "--remote", "--toolhost-addr", services.Address(cluster.ToolHost))

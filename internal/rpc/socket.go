@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -15,12 +16,12 @@ const maxSocketName = 100
 
 // SocketTarget returns the address of a unix socket for Config.Orchestrators. Close ends it. The
 // error is that nobody listens there.
-func SocketTarget(path string) (target string, closeTarget func() error, err error) {
+func SocketTarget(ctx context.Context, path string) (target string, closeTarget func() error, err error) {
 	name, closeTarget, err := linked(path)
 	if err != nil {
 		return "", nil, err
 	}
-	conn, err := net.Dial("unix", name)
+	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", name)
 	if err != nil {
 		return "", nil, errors.Join(err, closeTarget())
 	}

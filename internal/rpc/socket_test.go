@@ -38,7 +38,7 @@ func TestSocket(t *testing.T) {
 	if err := os.WriteFile(cfg.Socket, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := SocketTarget(cfg.Socket); err == nil {
+	if _, _, err := SocketTarget(t.Context(), cfg.Socket); err == nil {
 		t.Error("nobody listens: got nil, want an error")
 	}
 	node, err := Open(t.Context(), cfg, t.TempDir(), Options{Logger: slog.New(slog.DiscardHandler)})
@@ -61,7 +61,7 @@ func TestSocket(t *testing.T) {
 	if info, err := os.Stat(filepath.Dir(cfg.Socket)); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("directory of the socket: got %v and %v, want mode 0700", info.Mode(), err)
 	}
-	target, closeTarget, err := SocketTarget(cfg.Socket)
+	target, closeTarget, err := SocketTarget(t.Context(), cfg.Socket)
 	if err != nil {
 		t.Fatal(err)
 	}

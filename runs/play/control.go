@@ -24,7 +24,7 @@ const socketWait = 3 * time.Second
 func WithSocket(out string) func(context.Context, standalone.Config, rpc.Options, func(context.Context, *rpc.Node) error) error {
 	return func(ctx context.Context, cfg standalone.Config, parts rpc.Options, do func(context.Context, *rpc.Node) error) (err error) {
 		out, _ = results.Locate(out)
-		target, closeTarget, err := rpc.SocketTarget(Socket(out))
+		target, closeTarget, err := rpc.SocketTarget(ctx, Socket(out))
 		if err != nil && HasRun(out) {
 			return process.UsageErrorf("--out: no process plays the run in %s at the moment: continue it with toolsandbox run --out %[1]s --resume", out)
 		}

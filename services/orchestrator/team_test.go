@@ -2,6 +2,7 @@ package orchestrator
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -45,6 +46,34 @@ func newServer(t *testing.T, i *installation) *server {
 	return service
 }
 
+// teamCall is a call, and its code for another team.
+type teamCall struct {
+	do   func(context.Context) error
+	want codes.Code
+}
+
+// controlCalls are the calls that control the sweep s.
+func controlCalls(s *server) map[string]teamCall {
+	return map[string]teamCall{
+		"GetSweep": {func(ctx context.Context) error {
+			_, err := s.GetSweep(ctx, &orchestratorv1.GetSweepRequest{SweepId: "s"})
+			return err
+		}, codes.NotFound},
+		"UpdateSweep": {func(ctx context.Context) error {
+			_, err := s.UpdateSweep(ctx, &orchestratorv1.UpdateSweepRequest{SweepId: "s", Paused: proto.Bool(true)})
+			return err
+		}, codes.NotFound},
+		"RequeueSweep": {func(ctx context.Context) error {
+			_, err := s.RequeueSweep(ctx, &orchestratorv1.RequeueSweepRequest{SweepId: "s"})
+			return err
+		}, codes.NotFound},
+		"DeleteSweep": {func(ctx context.Context) error {
+			_, err := s.DeleteSweep(ctx, &orchestratorv1.DeleteSweepRequest{SweepId: "s"})
+			return err
+		}, codes.NotFound},
+	}
+}
+
 // TestTeamsHaveTheirOwnSweeps lets another team try all that one can do with a sweep.
 func TestTeamsHaveTheirOwnSweeps(t *testing.T) {
 	s := newServer(t, install(t))
@@ -60,29 +89,10 @@ func TestTeamsHaveTheirOwnSweeps(t *testing.T) {
 	if _, err := s.bus.Append(within(t), "s.0", &busv1.LogEntry{Start: &busv1.Start{Rollout: rollout}}, bus.Position{}); err != nil {
 		t.Fatal(err)
 	}
-	calls := map[string]struct {
-		do   func(context.Context) error
-		want codes.Code // for another team
-	}{
+	calls := map[string]teamCall{
 		"CreateSweep": {func(ctx context.Context) error { return create(ctx, "s") }, codes.AlreadyExists},
 		"CancelSweep": {func(ctx context.Context) error {
 			_, err := s.CancelSweep(ctx, &orchestratorv1.CancelSweepRequest{SweepId: "s"})
-			return err
-		}, codes.NotFound},
-		"GetSweep": {func(ctx context.Context) error {
-			_, err := s.GetSweep(ctx, &orchestratorv1.GetSweepRequest{SweepId: "s"})
-			return err
-		}, codes.NotFound},
-		"UpdateSweep": {func(ctx context.Context) error {
-			_, err := s.UpdateSweep(ctx, &orchestratorv1.UpdateSweepRequest{SweepId: "s", Paused: proto.Bool(true)})
-			return err
-		}, codes.NotFound},
-		"RequeueSweep": {func(ctx context.Context) error {
-			_, err := s.RequeueSweep(ctx, &orchestratorv1.RequeueSweepRequest{SweepId: "s"})
-			return err
-		}, codes.NotFound},
-		"DeleteSweep": {func(ctx context.Context) error {
-			_, err := s.DeleteSweep(ctx, &orchestratorv1.DeleteSweepRequest{SweepId: "s"})
 			return err
 		}, codes.NotFound},
 		"GetTrajectory": {func(ctx context.Context) error {
@@ -100,6 +110,7 @@ func TestTeamsHaveTheirOwnSweeps(t *testing.T) {
 			return s.WatchSweep(&orchestratorv1.WatchSweepRequest{SweepId: "s"}, eventStream[orchestratorv1.WatchSweepResponse]{ctx: ctx})
 		}, codes.NotFound},
 	}
+	maps.Copy(calls, controlCalls(s))
 	for name, call := range calls {
 		if err := call.do(blue); status.Code(err) != call.want {
 			t.Errorf("%s by another team: got %v, want %v", name, err, call.want)

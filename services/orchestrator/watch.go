@@ -131,11 +131,8 @@ func (w *watch) relay(ctx context.Context, events watchEvents) error {
 			}
 		case control := <-events.controls:
 			stop = stop || bus.Cancelled(control, w.rounds.Last())
-			if paused := control.GetPaused(); paused != w.progress.GetPaused() {
-				w.progress.Paused = paused
-				if err := errors.Join(w.measure(ctx), w.sendProgress()); err != nil {
-					return err
-				}
+			if err := w.setPaused(ctx, control.GetPaused()); err != nil {
+				return err
 			}
 			if exhausted, settling = control.GetExhausted(), nil; exhausted != "" {
 				settling = time.Tick(settlePoll)
@@ -163,6 +160,15 @@ func (w *watch) relay(ctx context.Context, events watchEvents) error {
 	}
 	w.end.Cancelled = w.end.GetCancelled() || w.missing() && w.end.GetExhausted() == ""
 	return w.stream.Send(&orchestratorv1.WatchSweepResponse{Event: &orchestratorv1.WatchSweepResponse_End{End: w.end}})
+}
+
+// setPaused sends progress when the sweep is paused or continued.
+func (w *watch) setPaused(ctx context.Context, paused bool) error {
+	if paused == w.progress.GetPaused() {
+		return nil
+	}
+	w.progress.Paused = paused
+	return errors.Join(w.measure(ctx), w.sendProgress())
 }
 
 // missing reports whether rollouts of the sweep lack a sent result.
