@@ -58,8 +58,9 @@ func (b Jobs) Pending(ctx context.Context) (jobs int64, err error) {
 }
 
 // Waiting returns when the oldest job that no orchestrator has taken was queued, the zero time if
-// there is none. Jobs of sweeps whose queue nobody has opened count only if all are.
-func (b Jobs) Waiting(ctx context.Context) (since time.Time, err error) {
+// there is none. Jobs of sweeps whose queue nobody has opened count only if all are, and those of
+// sweeps that skip reports do not.
+func (b Jobs) Waiting(ctx context.Context, skip func(sweepID string) bool) (since time.Time, err error) {
 	listing, cancel := context.WithTimeout(ctx, attemptTimeout)
 	defer cancel()
 	older := func(msg *jetstream.RawStreamMsg, err error) error {
@@ -79,7 +80,7 @@ func (b Jobs) Waiting(ctx context.Context) (since time.Time, err error) {
 			continue
 		}
 		opened = true
-		if info.NumPending > 0 && err == nil {
+		if info.NumPending > 0 && err == nil && !skip(sweepID) {
 			err = older(b.nextMessage(ctx, jobStream, sweepJobSubject(sweepID), info.Delivered.Stream+1))
 		}
 	}

@@ -14,7 +14,7 @@ func TestWaiting(t *testing.T) {
 	b := natstest.Open(t, natstest.Connect(t, t.TempDir()), bus.DefaultConfig())
 	waiting := func(when string, want bool) time.Time {
 		t.Helper()
-		since, err := b.Waiting(t.Context())
+		since, err := b.Waiting(t.Context(), func(string) bool { return false })
 		if err != nil || since.IsZero() == want {
 			t.Errorf("Waiting %s: got %v, %v, want a time %v, nil", when, since, err, want)
 		}

@@ -27,6 +27,9 @@ var ErrNotFound = errors.New("not on the bus")
 // ErrExists means that different data is already stored under the name.
 var ErrExists = errors.New("already on the bus with other content")
 
+// ErrDeleted means that a sweep was deleted.
+var ErrDeleted = errors.New("deleted")
+
 // ErrUnavailable means that NATS did not answer for a stream. It may later.
 var ErrUnavailable = errors.New("NATS does not answer")
 

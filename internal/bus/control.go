@@ -40,8 +40,21 @@ func (b ControlUpdates) control(ctx context.Context, sweepID string) (control *b
 // UpdateControl updates the control state of a sweep with optimistic concurrency. change modifies
 // the stored state and reports whether it did. It is called again after a conflict, and after a
 // lost acknowledgement with its own change. An unreadable state is removed, and change gets an
-// empty one.
+// empty one. The error is ErrDeleted if the sweep was deleted.
 func (b Controls) UpdateControl(ctx context.Context, sweepID string, change func(*busv1.SweepControl) (changed bool)) error {
+	deleted := false
+	err := b.updateControl(ctx, sweepID, func(control *busv1.SweepControl) bool {
+		deleted = control.GetDeleted()
+		return !deleted && change(control)
+	})
+	if err == nil && deleted {
+		err = fmt.Errorf("sweep %s: %w", sweepID, ErrDeleted)
+	}
+	return err
+}
+
+// updateControl is UpdateControl for deleted sweeps too.
+func (b Controls) updateControl(ctx context.Context, sweepID string, change func(*busv1.SweepControl) (changed bool)) error {
 	for {
 		control, revision, err := b.control(ctx, sweepID)
 		if err == nil && !change(control) {
@@ -105,28 +118,28 @@ func (b ControlUpdates) WatchControl(ctx context.Context, sweepID string, handle
 	})
 }
 
-// Configure stores the spend limit of a sweep and the number of its concurrent rollouts per worker
-// process. 0 is no limit. The value of the highest round applies, and within a round the last one.
-// So a reconnecting command line that creates its sweep again does not undo the settings of a later
-// round.
+// Configure stores the limits of a sweep as the creation of one of its rounds gives them: the spend
+// limit, nil for none, and the concurrent rollouts per worker process, 0 for its own limit. It does
+// nothing unless the round is later than that of the stored limits. So a command line that creates
+// its sweep again, because it has reconnected or jobs were lost, does not undo what was set since.
 func (b Controls) Configure(ctx context.Context, sweepID string, limit *agentgwv1.SpendLimit, parallel, round int32) error {
 	return b.UpdateControl(ctx, sweepID, func(control *busv1.SweepControl) bool {
-		previous := proto.CloneOf(control)
-		control.SpendLimit, control.Exhausted = limit, ""
-		if round >= control.GetParallelRound() {
-			control.Parallel, control.ParallelRound = parallel, round
+		if control.LimitsRound != nil && round <= control.GetLimitsRound() {
+			return false
 		}
-		return !proto.Equal(previous, control)
+		control.SpendLimit, control.Exhausted, control.Parallel, control.LimitsRound = limit, "", parallel, proto.Int32(round)
+		return true
 	})
 }
 
-// CancelSweep cancels the rounds of a sweep up to the given one. It is idempotent.
+// CancelSweep cancels the rounds of a sweep up to the given one, and ends a pause. It is
+// idempotent.
 func (b Controls) CancelSweep(ctx context.Context, sweepID string, round int32) error {
 	return b.UpdateControl(ctx, sweepID, func(control *busv1.SweepControl) bool {
-		if Cancelled(control, round) {
+		if Cancelled(control, round) && !control.GetPaused() {
 			return false
 		}
-		control.CancelledRound = proto.Int32(round)
+		control.CancelledRound, control.Paused = proto.Int32(max(round, control.GetCancelledRound())), false
 		return true
 	})
 }
@@ -134,4 +147,48 @@ func (b Controls) CancelSweep(ctx context.Context, sweepID string, round int32) 
 // Cancelled reports whether a round of a sweep is cancelled.
 func Cancelled(control *busv1.SweepControl, round int32) bool {
 	return control != nil && control.CancelledRound != nil && round <= control.GetCancelledRound()
+}
+
+// BeginDeletion marks a sweep as deleted, so that nobody uses its id again. check reports whether
+// its state still admits that. Of a sweep that is marked already it reports true. The state keeps
+// what counts against budgets: the team, the spend limit, and the rollouts of the plan.
+func (b Controls) BeginDeletion(
+	ctx context.Context, sweepID, team string, rollouts int64, check func(*busv1.SweepControl) bool,
+) (deleted bool, err error) {
+	err = b.updateControl(ctx, sweepID, func(control *busv1.SweepControl) bool {
+		if deleted = control.GetDeleted(); deleted {
+			return false
+		}
+		if deleted = check(control); !deleted {
+			return false
+		}
+		limit := control.GetSpendLimit()
+		proto.Reset(control)
+		control.Deleted, control.Team, control.SpendLimit, control.Rollouts = true, team, limit, rollouts
+		return true
+	})
+	return deleted, err
+}
+
+// Deleted returns the control states of the deleted sweeps, without those that are being deleted.
+func (b Controls) Deleted(ctx context.Context) ([]*busv1.SweepControl, error) {
+	info, err := b.info(ctx, sweepStream, "sweep.>")
+	if err != nil {
+		return nil, fmt.Errorf("list deleted sweeps: %w", err)
+	}
+	var deleted []*busv1.SweepControl
+	for subject := range info.State.Subjects {
+		id := strings.Split(subject, ".")[1]
+		if subject != sweepControlSubject(id) || info.State.Subjects[sweepPlanSubject(id)] > 0 {
+			continue
+		}
+		control, err := b.Control(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		if control.GetDeleted() {
+			deleted = append(deleted, control)
+		}
+	}
+	return deleted, nil
 }

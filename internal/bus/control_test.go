@@ -25,22 +25,27 @@ func controlOf(t *testing.T, b *bus.Bus) *busv1.SweepControl {
 	return control
 }
 
-// TestConfigure checks that the parallelism of the highest round applies, and within a round the
-// last one. The last spend limit applies and is not exhausted.
+// TestConfigure checks that the limits of the first creation of the highest round apply, and that
+// only they end an exhaustion.
 func TestConfigure(t *testing.T) {
 	b := natstest.Start(t)
-	limit := &agentgwv1.SpendLimit{Tokens: 5}
-	for _, step := range []struct{ parallel, round, want, of int32 }{
-		{2, 0, 2, 0}, {8, 0, 8, 0}, {4, 1, 4, 1}, {4, 1, 4, 1}, {16, 0, 4, 1}, {16, 2, 16, 2}, {3, 2, 3, 2}, {0, 3, 0, 3}, {5, 2, 0, 3},
-	} {
+	var want *busv1.SweepControl
+	for i, step := range []struct {
+		parallel, round int32
+		applies         bool
+	}{{2, 0, true}, {8, 0, false}, {4, 1, true}, {4, 1, false}, {16, 0, false}, {16, 2, true}, {3, 2, false}, {0, 3, true}, {5, 2, false}} {
 		if err := b.UpdateControl(t.Context(), "s", func(c *busv1.SweepControl) bool { c.Exhausted = "all of it"; return true }); err != nil {
 			t.Fatal(err)
 		}
-		limit.Tokens++
+		limit := &agentgwv1.SpendLimit{Tokens: int64(i + 1)}
 		if err := b.Configure(t.Context(), "s", limit, step.parallel, step.round); err != nil {
 			t.Fatal(err)
 		}
-		want := &busv1.SweepControl{Parallel: step.want, ParallelRound: step.of, SpendLimit: limit}
+		if step.applies {
+			want = &busv1.SweepControl{Parallel: step.parallel, LimitsRound: proto.Int32(step.round), SpendLimit: limit}
+		} else {
+			want.Exhausted = "all of it"
+		}
 		if diff := cmp.Diff(want, controlOf(t, b), protocmp.Transform()); diff != "" {
 			t.Errorf("after %+v (-want +got):\n%s", step, diff)
 		}
@@ -88,7 +93,11 @@ func TestWatchControl(t *testing.T) {
 	b := natstest.Start(t)
 	set := func(sweepID string, parallel int32) {
 		t.Helper()
-		if err := b.Configure(t.Context(), sweepID, nil, parallel, 0); err != nil {
+		if err := b.UpdateControl(t.Context(), sweepID, func(c *busv1.SweepControl) bool {
+			changed := c.GetParallel() != parallel
+			c.Parallel = parallel
+			return changed
+		}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -94,12 +94,15 @@ func (b Results) VisitResults(ctx context.Context, sweepID string, visit func(*b
 // messages, because unreadable ones remain in the server's pending count. It may visit a message
 // more than once. headersOnly omits the data.
 func (b *store) readAll(ctx context.Context, stream, filter string, headersOnly bool, visit func(jetstream.Msg)) error {
+	return b.readWith(ctx, stream, jetstream.ConsumerConfig{FilterSubject: filter, HeadersOnly: headersOnly}, visit)
+}
+
+// readWith is readAll for the messages that a configuration selects.
+func (b *store) readWith(ctx context.Context, stream string, cfg jetstream.ConsumerConfig, visit func(jetstream.Msg)) error {
+	cfg.AckPolicy, cfg.MemoryStorage, cfg.InactiveThreshold = jetstream.AckNonePolicy, true, time.Minute
 	var consumer jetstream.Consumer
 	err := attempt(ctx, stream, func(ctx context.Context) (err error) {
-		consumer, err = b.streams[stream].CreateConsumer(ctx, jetstream.ConsumerConfig{
-			FilterSubject: filter, AckPolicy: jetstream.AckNonePolicy, MemoryStorage: true, InactiveThreshold: time.Minute,
-			HeadersOnly: headersOnly,
-		})
+		consumer, err = b.streams[stream].CreateConsumer(ctx, cfg)
 		return err
 	})
 	if err != nil {

@@ -61,7 +61,7 @@ func TestForeignSweepDocuments(t *testing.T) {
 	publish("sweep.s.x.y", []byte("hello"))
 	publish("sweep.other.plan", []byte("\xff"))
 	want(2)
-	if err := b.Configure(ctx, "s", nil, 4, 0); err != nil {
+	if err := b.Configure(ctx, "s", nil, 4, 1); err != nil {
 		t.Fatal(err)
 	}
 	publish("sweep.s.control", []byte("\x08\x07"))

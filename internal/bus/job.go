@@ -170,3 +170,16 @@ func (b Jobs) Queued(ctx context.Context, sweepID string) (int, error) {
 	}
 	return len(info.State.Subjects), nil
 }
+
+// EnqueueMissing is Enqueue for jobs of one sweep of which many may be queued already. It returns
+// the number of the others.
+func (b Jobs) EnqueueMissing(ctx context.Context, sweepID string, jobs []*busv1.Job) (int, error) {
+	info, err := b.info(ctx, jobStream, sweepJobSubject(sweepID))
+	if err != nil {
+		return 0, fmt.Errorf("queue jobs: %w", err)
+	}
+	missing := slices.DeleteFunc(jobs, func(job *busv1.Job) bool {
+		return info.State.Subjects[jobSubject(job.GetRollout().GetId(), job.GetRound())] > 0
+	})
+	return len(missing), b.Enqueue(ctx, missing)
+}

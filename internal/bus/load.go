@@ -57,7 +57,13 @@ func (b Loads) Load(ctx context.Context, sweepID string, wait time.Duration) (*b
 			return nil, err
 		}
 		sum.Running, sum.Ahead, sum.Scoring = sum.Running+load.GetRunning(), sum.Ahead+load.GetAhead(), sum.Scoring+load.GetScoring()
-		sum.Asked, sum.Limited = sum.Asked+load.GetAsked(), sum.Limited+load.GetLimited()
+		for name, added := range load.GetProviders() {
+			if sum.Providers == nil {
+				sum.Providers = make(map[string]*busv1.ProviderLoad)
+			}
+			earlier := sum.GetProviders()[name]
+			sum.Providers[name] = &busv1.ProviderLoad{Asked: earlier.GetAsked() + added.GetAsked(), Limited: earlier.GetLimited() + added.GetLimited()}
+		}
 	}
 }
 

@@ -21,7 +21,7 @@ func TestLoad(t *testing.T) {
 		}
 	}
 	check("s", &busv1.Load{})
-	for range 2 {
+	for _, id := range []string{"a", "b"} {
 		stop, err := b.ServeLoad(func(sweepID string) *busv1.Load {
 			switch sweepID {
 			case "":
@@ -30,7 +30,7 @@ func TestLoad(t *testing.T) {
 			default:
 				return &busv1.Load{}
 			}
-			return &busv1.Load{Running: 1, Ahead: 2, Scoring: 3, Asked: 4, Limited: 5}
+			return &busv1.Load{Running: 1, Ahead: 2, Scoring: 3, Providers: map[string]*busv1.ProviderLoad{"one": {Asked: 4, Limited: 5}, id: {Asked: 1}}}
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -41,7 +41,7 @@ func TestLoad(t *testing.T) {
 			}
 		}()
 	}
-	check("s", &busv1.Load{Running: 2, Ahead: 4, Scoring: 6, Asked: 8, Limited: 10})
+	check("s", &busv1.Load{Running: 2, Ahead: 4, Scoring: 6, Providers: map[string]*busv1.ProviderLoad{"one": {Asked: 8, Limited: 10}, "a": {Asked: 1}, "b": {Asked: 1}}})
 	check("other", &busv1.Load{})
 	check("", &busv1.Load{Running: 20})
 }

@@ -65,6 +65,9 @@ func (p *Permissions) add(role Role, row Subject) {
 	if publishes && !row.Grows {
 		api("$JS.API.STREAM.PURGE.%s", "$JS.API.STREAM.MSG.DELETE.%s")
 	}
+	if slices.Contains(row.Remove, role) {
+		api("$JS.API.STREAM.PURGE.%s")
+	}
 	if slices.Contains(row.Get, role) || publishes && !row.Grows {
 		api("$JS.API.DIRECT.GET.%s." + row.Name)
 	}

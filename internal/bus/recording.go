@@ -96,6 +96,29 @@ func (b Recordings) Spending(ctx context.Context, sweepID string) (sum Cost, rev
 	return sum, revision, nil
 }
 
+// SpendingAfter returns the cost of the turns of a sweep that were recorded after a revision of
+// Spending, and the revision up to which that is.
+func (b Recordings) SpendingAfter(ctx context.Context, sweepID string, revision uint64) (added Cost, last uint64, err error) {
+	cfg := jetstream.ConsumerConfig{
+		FilterSubject: sweepTurnsSubject(sweepID), DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: revision + 1, HeadersOnly: true,
+	}
+	last = revision
+	err = b.readWith(ctx, recordingStream, cfg, func(msg jetstream.Msg) {
+		meta, err := msg.Metadata()
+		if err != nil || meta.Sequence.Stream <= last { // visited before
+			return
+		}
+		last = meta.Sequence.Stream
+		if text := msg.Headers().Get(headerAdded); text != "" {
+			added = added.Plus(parseCost(text))
+		}
+	})
+	if err != nil {
+		return Cost{}, 0, fmt.Errorf("read what sweep %s has spent: %w", sweepID, err)
+	}
+	return added, last, nil
+}
+
 // FollowSpending calls visit with the recorder and the added cost of each turn of a sweep that is
 // recorded after a revision, until ctx is done (then it returns nil).
 func (b Recordings) FollowSpending(ctx context.Context, sweepID string, revision uint64, visit func(recorder string, added Cost)) error {

@@ -46,7 +46,9 @@ type Subject struct {
 	Get []Role
 	// Read are the roles that read all messages of the stream, or subscribe.
 	Read []Role
-	// Grows says that publishers of the stream read and remove nothing.
+	// Remove are further roles that remove messages.
+	Remove []Role
+	// Grows says that publishers of the stream read and remove nothing, unless Remove has them.
 	Grows bool
 	// Answered says that readers answer with a message.
 	Answered bool
@@ -59,8 +61,8 @@ func Subjects() []Subject {
 		{Name: "jobs.>", Stream: jobStream, Content: "what to run", Publish: []Role{o}, Read: []Role{o}},
 		{Name: "member.*", Stream: memberStream, Content: "live tool hosts", Publish: []Role{h}, Read: []Role{o, h}},
 		{Name: "bus.<n>.>", Stream: "BUS_<n>", Content: "logs of rollouts", Publish: []Role{o}, Read: []Role{o, h, e}},
-		{Name: "snapshot.<n>.>", Stream: "SNAPSHOT_<n>", Content: "table versions", Publish: []Role{h}, Read: []Role{o, e}, Grows: true},
-		{Name: "result.>", Stream: resultStream, Content: "scores", Publish: []Role{e}, Read: []Role{o, e}},
+		{Name: "snapshot.<n>.>", Stream: "SNAPSHOT_<n>", Content: "table versions", Publish: []Role{h}, Read: []Role{o, e}, Remove: []Role{o}, Grows: true},
+		{Name: "result.>", Stream: resultStream, Content: "scores", Publish: []Role{e}, Read: []Role{o, e}, Remove: []Role{o}},
 		{Name: "sweep.>", Stream: sweepStream, Content: "plans and control of sweeps", Publish: []Role{o}, Read: []Role{o, g, e}},
 		{Name: "setup.*", Stream: setupStream, Content: "scenarios without their evaluation", Publish: []Role{o}, Get: []Role{o, h, e}},
 		{Name: "tools.*", Stream: setupStream, Content: "tool lists of sessions", Publish: []Role{o}, Get: []Role{g}},

@@ -37,6 +37,9 @@ type Config struct {
 	// Addresses of each service, one for all replicas. Only a client uses that of the tool hosts, to
 	// ask which are live.
 	Orchestrators, ToolHosts, AgentGateways, Evaluators []string
+	// Socket is a unix socket at which the orchestrator of an installation in one process serves
+	// other processes of this user, empty for none. Nobody else may enter its directory.
+	Socket string
 	// Announce is the address at which others reach the tool host of this process. Empty means the
 	// address that it listens on, with the name of the machine if it listens on all of its addresses.
 	Announce string

@@ -46,7 +46,7 @@ func local(ctx context.Context, cfg Config, dir string, options Options) (*Node,
 		n.bus, err = bus.Open(ctx, js)
 	}
 	if err == nil {
-		err = n.dial(newMemory(cfg))
+		err = n.dial(newMemory(cfg, options.Logger))
 	}
 	if err != nil {
 		return nil, errors.Join(err, n.Close())

@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"context"
+	"log/slog"
 	"sync"
 
 	"go.opentelemetry.io/otel/trace"
@@ -15,12 +16,13 @@ import (
 // memory is the transport within this process. Caller and handler share immutable messages, and get
 // copies of others. Telemetry measures no call: callers and services say what they do.
 type memory struct {
-	cfg   Config
-	conns map[Service]*memoryConn
+	cfg    Config
+	logger *slog.Logger
+	conns  map[Service]*memoryConn
 }
 
-func newMemory(cfg Config) *memory {
-	m := &memory{cfg: cfg, conns: make(map[Service]*memoryConn)}
+func newMemory(cfg Config, logger *slog.Logger) *memory {
+	m := &memory{cfg: cfg, logger: logger, conns: make(map[Service]*memoryConn)}
 	for _, s := range Services() {
 		ctx, cancel := context.WithCancel(context.Background())
 		m.conns[s] = &memoryConn{ctx: ctx, close: cancel, change: make(chan struct{})}
@@ -40,7 +42,15 @@ func (t *memory) open(s Service, g *guard) (server, error) {
 		goroutines: newPool(), stopped: make(chan struct{}),
 	}
 	h.ctx, h.cancel = context.WithCancel(h.conn.ctx)
-	return h, nil
+	if s != Orchestrator || t.cfg.Socket == "" {
+		return h, nil
+	}
+	served, err := openSocket(h, t.cfg.Socket, g, t.cfg.MaxMessageBytes)
+	if err != nil {
+		t.logger.Warn("toolsandbox sweep --out cannot reach this run", "socket", t.cfg.Socket, "error", err)
+		return h, nil
+	}
+	return served, nil
 }
 
 // memoryConn is the connection to a service of this process. Calls wait until the service serves.

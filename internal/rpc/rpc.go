@@ -95,6 +95,7 @@ type Network interface {
 	ToolHost(sessionID string) grpc.ClientConnInterface
 	CheckOwner(sessionID string) error
 	ToolHosts() (epoch int64, addresses []string)
+	EachToolHost(ctx context.Context, visit func(grpc.ClientConnInterface) error) error
 	Serve(ctx context.Context, s Service, register func(grpc.ServiceRegistrar)) error
 	Drain(ctx context.Context) (work context.Context, stop context.CancelFunc)
 	Telemetry() *telemetry.Telemetry

@@ -29,6 +29,9 @@ const (
 // redraw moves to the beginning of the line and erases it.
 const redraw = "\r\x1b[2K"
 
+// clearScreen moves to the beginning of the screen and erases it.
+const clearScreen = "\x1b[H\x1b[2J"
+
 // Writer prints texts of packs, models and tools so that they cannot affect the terminal: a control
 // character or one that changes the direction of writing is shown as \u and four hexadecimal
 // digits, as JSON and YAML write it. Line breaks and tabs stay. A byte that is no UTF-8 becomes
@@ -103,6 +106,15 @@ func (o *Writer) EndRedraw() error {
 	}
 	o.last, o.open = nil, false
 	_, err := fmt.Fprintln(o.w)
+	return err
+}
+
+// Screen replaces all that the terminal shows. The text must fit on it.
+func (o *Writer) Screen(text string) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	printable, _ := o.escape([]byte(text))
+	_, err := fmt.Fprintf(o.w, "%s%s\n", clearScreen, printable)
 	return err
 }
 

@@ -21,6 +21,8 @@ const (
 	specificationFile = "specification"
 	// playerAddressFile holds the addresses of the people at the terminal, by role.
 	playerAddressFile = "terminal.json"
+	// socketFile is the unix socket at which sweep commands reach the run.
+	socketFile = "control/orchestrator.sock"
 	// lockFile is the lock of the process that plays the run.
 	lockFile = "run.lock"
 )
@@ -109,6 +111,11 @@ func exists(path string) bool {
 // DataDirectory returns the default directory of a run's services' data. out is the run's output
 // directory.
 func DataDirectory(out string) string { return (&directory{path: out}).data() }
+
+// Socket returns the unix socket of the run that plays into an output directory.
+func Socket(out string) string {
+	return filepath.Join(DataDirectory(out), filepath.FromSlash(socketFile))
+}
 
 // HasRun returns whether a run has started in an output directory.
 func HasRun(out string) bool { return exists((&directory{path: out}).runFile()) }

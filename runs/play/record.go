@@ -181,7 +181,7 @@ func (o *Options) open(args, setFlags []string, spec sweep.Spec) (*directory, *r
 	if err != nil {
 		return nil, nil, err
 	}
-	o.installation.Dir = cmp.Or(o.dataDir, d.data())
+	o.installation.Dir, o.installation.Network.Socket = cmp.Or(o.dataDir, d.data()), Socket(o.out)
 	run, err := o.record(args, setFlags, spec)
 	if err == nil && o.resume {
 		run, err = o.resumed(d, run)

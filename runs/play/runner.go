@@ -36,6 +36,8 @@ var errCreating = errors.New("interrupted while creating the sweep")
 const (
 	minMaxBytes, maxMaxBytes = 1 << 10, 32 << 20
 	defaultMaxBytes          = 4 << 20
+	// maxParallel is the proto's bound of --parallel.
+	maxParallel = 100000
 	// maxRepeatLimit is the proto's bound of --repeat-limit.
 	maxRepeatLimit = 1000
 )
@@ -157,8 +159,8 @@ func (o *Options) prepare(ctx context.Context, stderr io.Writer, args []string) 
 	if err != nil {
 		return sweep.Spec{}, err
 	}
-	if o.parallel < 1 || o.parallel > 100000 {
-		return sweep.Spec{}, process.UsageErrorf("--parallel: %d given, expected 1 to 100000", o.parallel)
+	if o.parallel < 1 || o.parallel > maxParallel {
+		return sweep.Spec{}, process.UsageErrorf("--parallel: %d given, expected 1 to %d", o.parallel, maxParallel)
 	}
 	if err := o.validate(); err != nil {
 		return sweep.Spec{}, process.UsageErrorf("%w", err)
@@ -169,7 +171,7 @@ func (o *Options) prepare(ctx context.Context, stderr io.Writer, args []string) 
 	if spec.Limit, err = o.spend.limit(spec); err != nil {
 		return sweep.Spec{}, err
 	}
-	o.installation.Orchestrator.Parallel = o.parallel
+	o.installation.Orchestrator.Parallel = maxParallel // toolsandbox sweep set may change that of the sweep
 	spec.ID, spec.Parallel = o.sweepID, o.parallel
 	return spec, CheckSockets(o.installation, spec)
 }

@@ -17,9 +17,11 @@ import (
 // The states of a sweep.
 const (
 	SweepRunning   = "running"
+	SweepPaused    = "paused"
 	SweepDone      = "done"
 	SweepCancelled = "cancelled"
 	SweepExhausted = "exhausted"
+	SweepDeleted   = "deleted"
 )
 
 // Sweep is a sweep for programs.
@@ -43,14 +45,23 @@ func NewSweep(info *orchestratorv1.SweepInfo) Sweep {
 		Agents: info.GetAgents(), Users: info.GetUsers(), Created: info.GetCreated().AsTime(),
 	}
 	switch {
+	case info.GetDeleted():
+		s.State = SweepDeleted
 	case info.GetCancelled():
 		s.State = SweepCancelled
 	case s.Done == s.Total:
 		s.State = SweepDone
 	case info.GetExhausted() != "":
 		s.State, s.Reason = SweepExhausted, info.GetExhausted()
+	case info.GetPaused():
+		s.State = SweepPaused
 	}
 	return s
+}
+
+// Over reports whether nothing of the sweep will be played.
+func (s Sweep) Over() bool {
+	return s.State == SweepDone || s.State == SweepCancelled || s.State == SweepDeleted
 }
 
 // Sweeps prints sweeps, one per line.

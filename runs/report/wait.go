@@ -17,10 +17,11 @@ const waitEvery = time.Minute
 type Wait struct {
 	silent int // progress reports since the last result
 	told   time.Time
+	paused bool // by the last report
 }
 
 // Report prints what the rollouts without a result do, at the second progress report without a
-// result in between and then once a minute.
+// result in between and then once a minute, and when the sweep is paused or continued.
 func (w *Wait) Report(out io.Writer, progress *orchestratorv1.SweepProgress) {
 	if w.due(progress) {
 		_, _ = fmt.Fprintf(out, "waiting for results: %d of %d rollouts are done, %s\n", progress.GetDone(), progress.GetTotal(), counts(progress))
@@ -33,7 +34,9 @@ func (w *Wait) due(progress *orchestratorv1.SweepProgress) bool {
 		w.silent = 0
 		return false
 	}
-	if w.silent++; w.silent < 2 || time.Since(w.told) < waitEvery {
+	turned := progress.GetPaused() != w.paused
+	w.paused = progress.GetPaused()
+	if w.silent++; !turned && (w.silent < 2 || time.Since(w.told) < waitEvery) {
 		return false
 	}
 	w.told = time.Now()
@@ -41,10 +44,13 @@ func (w *Wait) due(progress *orchestratorv1.SweepProgress) bool {
 }
 
 // Reset resets the wait after a result.
-func (w *Wait) Reset() { *w = Wait{} }
+func (w *Wait) Reset() { *w = Wait{paused: w.paused} }
 
 // counts says what the rollouts without a result do.
 func counts(progress *orchestratorv1.SweepProgress) string {
+	if progress.GetPaused() {
+		return fmt.Sprintf("paused with %d running and %d queued, until toolsandbox sweep resume", progress.GetRunning(), progress.GetQueued())
+	}
 	if progress.GetRunning()+progress.GetScoring()+progress.GetRetrying() == 0 && progress.GetQueued() > 0 {
 		return fmt.Sprintf("%d queued, and no orchestrator takes them: check that one runs with --orchestrator-parallel above 0", progress.GetQueued())
 	}

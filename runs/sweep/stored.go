@@ -20,7 +20,7 @@ func (s *Sweep) Stored(ctx context.Context, id string) (map[string]*busv1.Result
 	if err != nil {
 		return nil, wrapStatus("look for earlier results", err)
 	}
-	stored, count := make(map[string]*busv1.Result), int64(0)
+	stored, count, paused := make(map[string]*busv1.Result), int64(0), false
 	for reports := 0; ; {
 		event, err := stream.Recv()
 		switch {
@@ -31,8 +31,10 @@ func (s *Sweep) Stored(ctx context.Context, id string) (map[string]*busv1.Result
 		case event.GetResult() != nil:
 			stored[event.GetResult().GetRollout().GetId()] = event.GetResult()
 		case event.GetProgress() != nil:
-			reports++
-			count = event.GetProgress().GetDone()
+			if turned := event.GetProgress().GetPaused() != paused; !turned || reports == 0 {
+				reports++
+			}
+			count, paused = event.GetProgress().GetDone(), event.GetProgress().GetPaused()
 		}
 		// A second report follows a time without results: the others cannot be read.
 		if event.GetEnd() != nil || reports > 1 || int64(len(stored)) >= count {

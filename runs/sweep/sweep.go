@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
@@ -35,8 +36,8 @@ const (
 	runSeparator = "-"
 )
 
-// ErrHasResults means that the sweep has results from an earlier run.
-var ErrHasResults = errors.New("this sweep has results")
+// ErrHasResults means that the sweep has results from an earlier run, or was deleted.
+var ErrHasResults = errors.New("this sweep has results, or was deleted")
 
 // SpendLimitError means that the sweep has reached its spend limit. It continues when it is created
 // with a higher limit.
@@ -149,18 +150,22 @@ func (s *Sweep) Derived(id string) bool {
 	return base == s.digest
 }
 
-// Claim gives the sweep an id that no sweep with results has, and returns it. ErrHasResults if a
-// given id has results; a derived one then gets a number, so that the same specification can run
-// again on the same installation.
+// Claim gives the sweep an id that no sweep with results and no deleted one has, and returns it.
+// ErrHasResults if a given id has; a derived one then gets a number, so that the same specification
+// can run again on the same installation.
 func (s *Sweep) Claim(ctx context.Context) (id string, err error) {
 	for run := 2; ; run++ {
 		// Creating a sweep with results would change an earlier run's spend limit, and queue its
 		// remaining rollouts.
 		stored, err := s.Stored(ctx, s.ID())
+		if err != nil {
+			return "", err
+		}
+		now, err := s.state(ctx, s.ID())
 		switch {
 		case err != nil:
 			return "", err
-		case len(stored) == 0:
+		case len(stored) == 0 && !now.GetDeleted():
 			s.claimed = true
 			return s.ID(), nil
 		case !s.Derived(s.ID()):
@@ -183,10 +188,24 @@ func (s *Sweep) Create(ctx context.Context) (total int, err error) {
 
 // Resume creates the missing part of an existing sweep, and returns its number of rollouts and how
 // many of them are done. A new round plays everything again that the infrastructure or a
-// cancellation left without a score, and the damaged rollouts that are still unreadable.
+// cancellation left without a score, and the damaged rollouts that are still unreadable. It has at
+// least the given number, and a higher one if others have begun rounds.
 func (s *Sweep) Resume(ctx context.Context, id string, round int32, damaged []string) (total, done int, err error) {
-	s.request.SweepId, s.request.Round, s.request.Damaged = id, round, damaged
+	now, err := s.state(ctx, id)
+	if err != nil {
+		return 0, 0, err
+	}
+	s.request.SweepId, s.request.Round, s.request.Damaged = id, max(round, now.GetRound()+1), damaged
 	return s.create(ctx)
+}
+
+// state returns the state of a sweep, nil if there is none.
+func (s *Sweep) state(ctx context.Context, id string) (*orchestratorv1.SweepInfo, error) {
+	response, err := s.orchestrator.GetSweep(ctx, &orchestratorv1.GetSweepRequest{SweepId: id})
+	if err != nil && status.Code(err) != codes.NotFound {
+		return nil, wrapStatus("read sweep", err)
+	}
+	return response.GetSweep(), nil
 }
 
 func (s *Sweep) create(ctx context.Context) (total, done int, err error) {

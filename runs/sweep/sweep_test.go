@@ -25,7 +25,10 @@ import (
 type orchestrator struct {
 	orchestratorv1.UnimplementedOrchestratorServiceServer
 	done     map[string]int64
+	deleted  map[string]bool
+	round    int32 // the last one of each sweep
 	created  []string
+	rounds   []int32                         // of the created sweeps
 	parallel int32                           // of the last created sweep
 	later    []*orchestratorv1.SweepProgress // sent by a watch before it ends
 }
@@ -57,7 +60,16 @@ func (o *orchestrator) WatchSweep(req *orchestratorv1.WatchSweepRequest, stream 
 	return nil
 }
 
+func (o *orchestrator) GetSweep(_ context.Context, req *orchestratorv1.GetSweepRequest) (*orchestratorv1.GetSweepResponse, error) {
+	id := req.GetSweepId()
+	if _, ok := o.done[id]; !ok && !o.deleted[id] {
+		return nil, status.Error(codes.NotFound, "no such sweep")
+	}
+	return &orchestratorv1.GetSweepResponse{Sweep: &orchestratorv1.SweepInfo{Id: id, Deleted: o.deleted[id], Round: o.round}}, nil
+}
+
 func (o *orchestrator) CreateSweep(_ context.Context, req *orchestratorv1.CreateSweepRequest) (*orchestratorv1.CreateSweepResponse, error) {
+	o.rounds = append(o.rounds, req.GetRound())
 	o.created, o.parallel = append(o.created, req.GetSweepId()), req.GetSpec().GetParallel()
 	return &orchestratorv1.CreateSweepResponse{Total: 10, Done: o.done[req.GetSweepId()]}, nil
 }
@@ -158,6 +170,47 @@ func TestParallelKeepsID(t *testing.T) {
 		if _, _, err := planned.Resume(t.Context(), id, 1, nil); err != nil || !planned.Derived(id) || o.parallel != int32(parallel) {
 			t.Errorf("%d concurrent: got %v, its id %t, %d for the orchestrator, want nil, true and the number", parallel, err, planned.Derived(id), o.parallel)
 		}
+	}
+}
+
+// TestCreateAfterDeletion creates a sweep whose specification ran before and was deleted. Its id
+// stays reserved.
+func TestCreateAfterDeletion(t *testing.T) {
+	o := &orchestrator{done: make(map[string]int64), deleted: make(map[string]bool)}
+	conn := serve(t, o)
+	planned, err := sweep.Prepare(t.Context(), conn, conn, sweep.Spec{Trials: 5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := planned.ID()
+	o.deleted[first], o.deleted["night"] = true, true
+	if id, err := planned.Claim(t.Context()); err != nil || id != first+"-2" {
+		t.Errorf("Claim: got %q and %v, want %s-2 and nil", id, err, first)
+	}
+	named, err := sweep.Prepare(t.Context(), conn, conn, sweep.Spec{ID: "night", Trials: 5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := named.Claim(t.Context()); !errors.Is(err, sweep.ErrHasResults) {
+		t.Errorf("Claim of the id of a deleted sweep: got %v, want %v", err, sweep.ErrHasResults)
+	}
+}
+
+// TestResumeAfterRequeue resumes a sweep of which others have begun rounds. It begins a later one.
+func TestResumeAfterRequeue(t *testing.T) {
+	o := &orchestrator{done: map[string]int64{"s": 3}}
+	conn := serve(t, o)
+	for _, o.round = range []int32{0, 1, 7} {
+		planned, err := sweep.Prepare(t.Context(), conn, conn, sweep.Spec{ID: "s", Trials: 5})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := planned.Resume(t.Context(), "s", 2, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want := []int32{2, 2, 8}; !slices.Equal(o.rounds, want) {
+		t.Errorf("rounds: got %v, want %v", o.rounds, want)
 	}
 }
 

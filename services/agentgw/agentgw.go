@@ -52,8 +52,7 @@ func Run(ctx context.Context, cfg Config, node rpc.Network, stores bus.AgentGate
 	server.content = node.Telemetry().Content()
 	defer context.AfterFunc(work, server.models.Abort)()
 	unserve, err := stores.ServeLoad(func(sweepID string) *busv1.Load {
-		asked, limited := server.models.Load(sweepID)
-		return &busv1.Load{Asked: int32(asked), Limited: int32(limited)}
+		return &busv1.Load{Providers: server.models.Load(sweepID)}
 	})
 	if err != nil {
 		return fmt.Errorf("agent gateway: %w", err)
@@ -72,6 +71,7 @@ func Run(ctx context.Context, cfg Config, node rpc.Network, stores bus.AgentGate
 			if control.CancelledRound != nil {
 				server.cancelled.markCancelled(sweepID, control.GetCancelledRound())
 			}
+			server.cancelled.setPaused(sweepID, control.GetPaused())
 		})
 	}()
 	err = server.serve(ctx, work, node, replicas)

@@ -11,34 +11,46 @@ import (
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
 
-// errCancelled: the sweep of the turn was cancelled.
-var errCancelled = errors.New("the sweep was cancelled")
+var (
+	// errCancelled: the sweep of the turn was cancelled.
+	errCancelled = errors.New("the sweep was cancelled")
+	// errPaused: the sweep of the turn is paused.
+	errPaused = errors.New("the sweep is paused")
+)
 
-// cancellations tracks cancelled sweeps and ends their turns, so that no further request of them
-// begins. The gateway does not rely on the orchestrators for that, because they may hang. Safe for
-// concurrent use. The zero value has no cancelled sweep.
+// cancellations tracks cancelled and paused sweeps and ends their turns, so that no further request
+// of them begins. The gateway does not rely on the orchestrators for that, because they may hang.
+// Safe for concurrent use. The zero value has no such sweep.
 type cancellations struct {
 	mu            sync.Mutex
 	lastCancelled map[string]int32 // last cancelled round by sweep
+	paused        map[string]bool
 	turns         map[string]map[*activeTurn]bool
 }
 
 // activeTurn is a turn of a sweep that has begun and not ended.
 type activeTurn struct {
-	round  int32
+	round int32
+	// model says that a model plays it. A pause then ends what waits, and a request that the provider
+	// has got finishes. A pause lets other players finish.
+	model  bool
 	cancel context.CancelCauseFunc
 }
 
-// begin returns a context that ends with errCancelled when the turn's sweep is cancelled. The
-// caller calls end when the turn is over.
+// begin returns a context that ends with errCancelled or errPaused when the turn's sweep is
+// cancelled or paused. The caller calls end when the turn is over.
 func (c *cancellations) begin(ctx context.Context, req *agentgwv1.RespondRequest) (turn context.Context, end func()) {
 	sweep, _, _ := strings.Cut(req.GetRolloutId(), ".")
 	ctx, cancel := context.WithCancelCause(ctx)
-	r := &activeTurn{round: req.GetRound(), cancel: cancel}
+	r := &activeTurn{round: req.GetRound(), model: req.GetPlayer().GetModel() != nil, cancel: cancel}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if last, ok := c.lastCancelled[sweep]; ok && r.round <= last {
 		cancel(errCancelled)
+		return ctx, func() {}
+	}
+	if c.paused[sweep] {
+		cancel(errPaused)
 		return ctx, func() {}
 	}
 	if c.turns == nil {
@@ -76,11 +88,31 @@ func (c *cancellations) markCancelled(sweep string, round int32) {
 	}
 }
 
-// throttleIfCancelled replaces the error of a turn that ended because its sweep was cancelled by a
-// *model.Throttled. An orchestrator that does not know of the cancellation retries.
+// setPaused pauses or continues a sweep.
+func (c *cancellations) setPaused(sweep string, paused bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !paused {
+		delete(c.paused, sweep)
+		return
+	}
+	if c.paused == nil {
+		c.paused = make(map[string]bool)
+	}
+	c.paused[sweep] = true
+	for r := range c.turns[sweep] {
+		if r.model {
+			r.cancel(errPaused)
+		}
+	}
+}
+
+// throttleIfCancelled replaces the error of a turn that ended because its sweep was cancelled or
+// paused by a *model.Throttled. An orchestrator that does not know of that retries.
 func throttleIfCancelled(ctx context.Context, err error) error {
-	if err == nil || !errors.Is(context.Cause(ctx), errCancelled) {
+	cause := context.Cause(ctx)
+	if err == nil || !errors.Is(cause, errCancelled) && !errors.Is(cause, errPaused) {
 		return err
 	}
-	return model.NewThrottled(errCancelled)
+	return model.NewThrottled(cause)
 }

@@ -16,8 +16,14 @@ import (
 // wantThrottled expects a turn that did not begin and may begin later.
 func wantThrottled(t *testing.T, what string, got *agentgwv1.RespondResponse, err error) {
 	t.Helper()
-	if hold := got.GetThrottled(); err != nil || hold == nil || hold.GetSpendLimitReached() || hold.GetDetail() != errCancelled.Error() {
-		t.Errorf("%s: got %v, %v, want a hold because %q", what, got, err, errCancelled)
+	wantHold(t, what, got, err, errCancelled)
+}
+
+// wantHold is wantThrottled for a reason.
+func wantHold(t *testing.T, what string, got *agentgwv1.RespondResponse, err, reason error) {
+	t.Helper()
+	if hold := got.GetThrottled(); err != nil || hold == nil || hold.GetSpendLimitReached() || hold.GetDetail() != reason.Error() {
+		t.Errorf("%s: got %v, %v, want a hold because %q", what, got, err, reason)
 	}
 }
 
@@ -106,5 +112,53 @@ func TestCancelledRetries(t *testing.T) {
 	wantThrottled(t, "without budgets", got, err)
 	if err := server.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestPausedTurns pauses a sweep while one request is in flight and another waits for the budget.
+// The first is answered, the other one ends at once, and no other begins until the sweep continues.
+func TestPausedTurns(t *testing.T) {
+	var asked atomic.Int64
+	arrived, leave := make(chan struct{}), make(chan struct{})
+	address := serveProvider(t, func(w http.ResponseWriter, _ *http.Request) {
+		if asked.Add(1) == 1 {
+			close(arrived)
+			<-leave
+		}
+		_, _ = io.WriteString(w, answer)
+	})
+	server := newLimitedServer(t, natstest.Start(t), func(c *ratelimit.Config) { c.Limits = map[string]ratelimit.Limit{"default": {Concurrency: 1}} })
+	answered := func(what string, got *agentgwv1.RespondResponse, err error) {
+		t.Helper()
+		if err != nil || len(got.GetMessages()) != 1 {
+			t.Errorf("%s: got %v, %v, want an answer", what, got, err)
+		}
+	}
+	var group, waits sync.WaitGroup
+	group.Go(func() {
+		got, err := server.Respond(t.Context(), turnRequest("s.0", address))
+		answered("the turn in flight", got, err)
+	})
+	<-arrived
+	waits.Go(func() {
+		got, err := server.Respond(t.Context(), turnRequest("s.1", address))
+		wantHold(t, "the turn that waits", got, err, errPaused)
+	})
+	server.cancelled.setPaused("s", true)
+	waits.Wait()
+	got, err := server.Respond(t.Context(), turnRequest("s.2", address))
+	wantHold(t, "a turn that comes later", got, err, errPaused)
+	close(leave)
+	group.Wait()
+	if n := asked.Load(); n != 1 {
+		t.Errorf("requests during the pause: got %d, want the one in flight", n)
+	}
+	server.cancelled.setPaused("s", false)
+	for _, rollout := range []string{"s.0", "s.1"} {
+		got, err = server.Respond(t.Context(), turnRequest(rollout, address))
+		answered(rollout+" after the pause", got, err)
+	}
+	if n := asked.Load(); n != 2 {
+		t.Errorf("requests after the pause: got %d, want 2: the first turn was paid for", n)
 	}
 }

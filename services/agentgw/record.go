@@ -83,7 +83,7 @@ func (s *Server) storeReply(
 			s.history.add(turnKey{rolloutID: req.GetRolloutId(), index: req.GetIndex()}, reply)
 		}
 	}
-	if err == nil {
+	if err == nil && !errors.Is(context.Cause(ctx), errPaused) {
 		err = ctx.Err() // the caller is gone; the turn is recorded
 	}
 	if err != nil {

@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -13,6 +16,8 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
 	"github.com/toolsandbox/toolsandbox/internal/instrument"
+	"github.com/toolsandbox/toolsandbox/internal/rpc"
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 )
 
 const (
@@ -35,7 +40,7 @@ func exportGauges(ctx context.Context, stores bus.Orchestrator, meter metric.Met
 	defer func() { err = errors.Join(err, replicas.Leave()) }()
 	maker := instrument.NewMaker(meter)
 	g := &gauges{
-		stores: stores, pending: maker.Gauge(instrument.JobsPending), running: maker.Gauge(instrument.JobsRunning), scoring: maker.Gauge(instrument.JobsScoring),
+		stores: stores, paused: make(map[string]bool), pending: maker.Gauge(instrument.JobsPending), running: maker.Gauge(instrument.JobsRunning), scoring: maker.Gauge(instrument.JobsScoring),
 		waiting: maker.Gauge(instrument.JobsWaiting), size: maker.Gauge(instrument.StreamBytes), limit: maker.Gauge(instrument.StreamLimit),
 	}
 	stop := maker.Observe(func(ctx context.Context, o metric.Observer) error {
@@ -53,7 +58,12 @@ func exportGauges(ctx context.Context, stores bus.Orchestrator, meter metric.Met
 	if err := maker.Err(); err != nil {
 		return fmt.Errorf("export gauges: %w", err)
 	}
-	<-ctx.Done()
+	for ctx.Err() == nil {
+		if err := stores.WatchControl(ctx, "", g.setControl); err != nil {
+			logger.Warn("jobs of paused sweeps may count as pending, retrying", "error", err)
+			rpc.Sleep(ctx, time.Second)
+		}
+	}
 	return nil
 }
 
@@ -61,15 +71,52 @@ func exportGauges(ctx context.Context, stores bus.Orchestrator, meter metric.Met
 type gauges struct {
 	stores                                          bus.Orchestrator
 	pending, running, scoring, waiting, size, limit metric.Float64ObservableGauge
+
+	mu     sync.Mutex
+	paused map[string]bool // sweeps whose jobs nobody shall take
 }
 
-// measureJobs observes all of the queue or nothing.
+// setControl takes the control state of a sweep.
+func (g *gauges) setControl(sweepID string, control *busv1.SweepControl) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if delete(g.paused, sweepID); control.GetPaused() {
+		g.paused[sweepID] = true
+	}
+}
+
+func (g *gauges) isPaused(sweepID string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.paused[sweepID]
+}
+
+// pausedJobs returns the number of jobs of paused sweeps.
+func (g *gauges) pausedJobs(ctx context.Context) (jobs int64, err error) {
+	g.mu.Lock()
+	paused := slices.Collect(maps.Keys(g.paused))
+	g.mu.Unlock()
+	for _, id := range paused {
+		n, err := g.stores.Queued(ctx, id)
+		if err != nil {
+			return 0, err
+		}
+		jobs += int64(n)
+	}
+	return jobs, nil
+}
+
+// measureJobs observes all of the queue or nothing. Jobs of paused sweeps do not count.
 func (g *gauges) measureJobs(ctx context.Context, o metric.Observer) error {
 	jobs, err := g.stores.Pending(ctx)
 	if err != nil {
 		return err
 	}
-	since, err := g.stores.Waiting(ctx)
+	paused, err := g.pausedJobs(ctx)
+	if err != nil {
+		return err
+	}
+	since, err := g.stores.Waiting(ctx, g.isPaused)
 	if err != nil {
 		return err
 	}
@@ -81,7 +128,7 @@ func (g *gauges) measureJobs(ctx context.Context, o metric.Observer) error {
 	if !since.IsZero() {
 		age = max(time.Since(since).Seconds(), 0) // the clock of NATS may be ahead
 	}
-	o.ObserveFloat64(g.pending, float64(jobs))
+	o.ObserveFloat64(g.pending, float64(max(jobs-paused, 0)))
 	o.ObserveFloat64(g.running, float64(load.GetRunning()))
 	o.ObserveFloat64(g.scoring, float64(load.GetScoring()))
 	o.ObserveFloat64(g.waiting, age)

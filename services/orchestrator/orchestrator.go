@@ -46,7 +46,10 @@ func Run(ctx context.Context, cfg Config, node rpc.Network, stores bus.Orchestra
 		Drain:    node.Drain,
 		Logger:   node.Logger(rpc.Orchestrator),
 	})
-	service := newService(node, stores, ctx.Done())
+	service, err := newService(node, stores, ctx.Done())
+	if err != nil {
+		return fmt.Errorf("orchestrator: %w", err)
+	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	var group sync.WaitGroup
@@ -77,14 +80,20 @@ func Run(ctx context.Context, cfg Config, node rpc.Network, stores bus.Orchestra
 	return nil
 }
 
-func newService(node rpc.Network, stores bus.Orchestrator, done <-chan struct{}) *server {
+func newService(node rpc.Network, stores bus.Orchestrator, done <-chan struct{}) (*server, error) {
+	spendings, err := newSpendings()
+	if err != nil {
+		return nil, err
+	}
 	return &server{
-		bus:    stores,
-		tools:  toolhostv1.NewToolHostServiceClient(node.Conn(rpc.ToolHost)),
-		done:   done,
-		logger: node.Logger(rpc.Orchestrator),
-		traces: node.Telemetry(),
+		bus:          stores,
+		eachToolHost: node.EachToolHost,
+		spendings:    spendings,
+		tools:        toolhostv1.NewToolHostServiceClient(node.Conn(rpc.ToolHost)),
+		done:         done,
+		logger:       node.Logger(rpc.Orchestrator),
+		traces:       node.Telemetry(),
 
 		progressInterval: progressInterval,
-	}
+	}, nil
 }

@@ -17,7 +17,11 @@ import (
 func (s *server) queueUnscored(ctx context.Context, sweepID string, rollouts []*busv1.Rollout, round int32, damaged []string) ([]*busv1.Job, error) {
 	control, err := s.bus.Control(ctx, sweepID)
 	for err == nil && !bus.Rounds(control.GetRounds()).HasStarted(round) {
-		if err = s.beginRound(ctx, sweepID, rollouts, round, control, damaged); err != nil && !errors.Is(err, bus.ErrFenced) {
+		unfinished, err := s.unfinished(ctx, sweepID, rollouts, round, control, damaged)
+		if err == nil {
+			err = s.bus.BeginRound(ctx, sweepID, control.GetRounds(), round, unfinished)
+		}
+		if err != nil && !errors.Is(err, bus.ErrFenced) {
 			return nil, err
 		}
 		control, err = s.bus.Control(ctx, sweepID)
@@ -38,18 +42,18 @@ func (s *server) queueUnscored(ctx context.Context, sweepID string, rollouts []*
 	var jobs []*busv1.Job
 	for n, rollout := range rollouts {
 		if !finished[rollout.GetId()] {
-			jobs = append(jobs, &busv1.Job{Rollout: rollout, Round: rounds.Of(n)})
+			jobs = append(jobs, &busv1.Job{Rollout: rollout, Round: rounds.Of(n), Parallel: control.GetParallel()})
 		}
 	}
 	return jobs, nil
 }
 
-// beginRound begins a round with all rollouts that an earlier one left without a score, and with
-// damaged ones that cannot be read. Rollouts without a result remain in their round, unless that is
-// cancelled. The error is bus.ErrFenced if a round has begun since control was read.
-func (s *server) beginRound(
+// unfinished returns the numbers of the rollouts that a new round plays: all that an earlier one
+// left without a score, and damaged ones that cannot be read. Rollouts without a result remain in
+// their round, unless that is cancelled.
+func (s *server) unfinished(
 	ctx context.Context, sweepID string, rollouts []*busv1.Rollout, round int32, control *busv1.SweepControl, damaged []string,
-) error {
+) ([]int, error) {
 	rounds := bus.Rounds(control.GetRounds())
 	scored, scoredFrom := make(map[string]bool), make(map[string][]byte)
 	err := s.bus.VisitResults(ctx, sweepID, func(result *busv1.Result) {
@@ -58,7 +62,7 @@ func (s *server) beginRound(
 		}
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, id := range damaged {
 		trajectory, err := s.trajectory(ctx, id)
@@ -69,7 +73,7 @@ func (s *server) beginRound(
 		case errors.Is(err, bus.ErrDamaged), errors.Is(err, bus.ErrNotFound), errors.Is(err, rollout.ErrLog):
 			scored[id] = false
 		case err != nil:
-			return err
+			return nil, err
 		}
 	}
 	var unfinished []int
@@ -79,7 +83,7 @@ func (s *server) beginRound(
 			unfinished = append(unfinished, n)
 		}
 	}
-	return s.bus.BeginRound(ctx, sweepID, rounds, round, unfinished)
+	return unfinished, nil
 }
 
 // finished counts the rollouts of a sweep with a result in their round.

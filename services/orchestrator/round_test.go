@@ -97,7 +97,7 @@ func TestRounds(t *testing.T) {
 	i.end(t, "s.3", 3, finished)
 	expect(t, next, "s.3", "end, cancelled false", "")
 	i.expect(t, 4, 4, "")
-	want := []*orchestratorv1.SweepInfo{{Id: "s", Progress: &orchestratorv1.SweepProgress{Total: 4, Done: 4}, Agents: []string{"a"}, Users: []string{"u"}}}
+	want := []*orchestratorv1.SweepInfo{{Id: "s", Progress: &orchestratorv1.SweepProgress{Total: 4, Done: 4}, Agents: []string{"a"}, Users: []string{"u"}, Round: 4}}
 	created := protocmp.IgnoreFields(&orchestratorv1.SweepInfo{}, "created")
 	if diff := cmp.Diff(want, i.list(t, 0, "").GetSweeps(), protocmp.Transform(), created); diff != "" {
 		t.Errorf("sweeps (-want +got):\n%s", diff)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
 
@@ -38,11 +39,14 @@ var errUnknownTool = errors.New("unknown tool")
 // server implements OrchestratorService.
 type server struct {
 	orchestratorv1.UnimplementedOrchestratorServiceServer
-	bus    bus.Orchestrator
-	tools  toolhostv1.ToolHostServiceClient
-	done   <-chan struct{} // closed when the process stops
-	logger *slog.Logger
-	traces *telemetry.Telemetry
+	bus   bus.Orchestrator
+	tools toolhostv1.ToolHostServiceClient
+	// eachToolHost calls visit with a connection to each live tool host.
+	eachToolHost func(ctx context.Context, visit func(grpc.ClientConnInterface) error) error
+	spendings    *spendings
+	done         <-chan struct{} // closed when the process stops
+	logger       *slog.Logger
+	traces       *telemetry.Telemetry
 	// progressInterval is how long a watch waits for a result before it sends progress, and the
 	// interval of further progress.
 	progressInterval time.Duration
@@ -56,6 +60,10 @@ func statusOf(err error) error {
 		{Err: bus.ErrNotFound, Code: codes.NotFound},
 		{Err: bus.ErrUnavailable, Code: codes.Unavailable},
 		{Err: bus.ErrExists, Code: codes.AlreadyExists},
+		{Err: bus.ErrDeleted, Code: codes.NotFound},
+		{Err: errOpen, Code: codes.FailedPrecondition},
+		{Err: errEnding, Code: codes.Unavailable},
+		{Err: errLowerLimit, Code: codes.FailedPrecondition},
 		{Err: errUnknownTool, Code: codes.InvalidArgument},
 		{Err: errNotGranted, Code: codes.PermissionDenied},
 		{Err: errBudget, Code: codes.ResourceExhausted},
@@ -140,9 +148,6 @@ func (s *server) createSweep(ctx context.Context, req *orchestratorv1.CreateSwee
 	missing, err := s.queueUnscored(ctx, id, rollouts, req.GetRound(), req.GetDamaged())
 	if err != nil {
 		return 0, 0, err
-	}
-	for _, job := range missing {
-		job.Parallel = parallel(ctx, spec)
 	}
 	if err := s.bus.Enqueue(ctx, missing); err != nil {
 		return 0, 0, err

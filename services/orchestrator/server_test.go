@@ -105,7 +105,8 @@ func installServer(t *testing.T) *installation {
 func installSilent(t *testing.T, after time.Duration) *installation {
 	t.Helper()
 	i := install(t)
-	service := &server{bus: i.Bus().Orchestrator(), tools: toolhostv1.NewToolHostServiceClient(i.Conn(rpc.ToolHost)), done: i.ctx.Done(), progressInterval: after}
+	service := newServer(t, i)
+	service.progressInterval = after
 	i.serve(t, rpc.Orchestrator, func(r grpc.ServiceRegistrar) { orchestratorv1.RegisterOrchestratorServiceServer(r, service) })
 	return i
 }
@@ -198,21 +199,24 @@ func TestCreateSweepIsIdempotentAndGoesOn(t *testing.T) {
 	}
 }
 
-// TestParallelMayChange creates a sweep again with another number of rollouts at once: what is
-// queued from then on has it, and workers hear of it.
+// TestParallelMayChange creates a sweep again, in later rounds, with another number of rollouts at
+// once: what is queued from then on has it. Repeating the creation of an earlier round changes
+// nothing.
 func TestParallelMayChange(t *testing.T) {
 	i := installServer(t)
 	queue, err := i.Bus().OpenQueue(t.Context(), "s", time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, parallel := range []int32{16, 2, 0} {
+	for _, step := range []struct{ parallel, round, want int32 }{{16, 0, 16}, {2, 1, 2}, {0, 2, 0}, {9, 1, 0}} {
 		again := spec("one")
-		again.Parallel = parallel
-		i.create(t, "s", again)
+		again.Parallel = step.parallel
+		if _, err := i.client.CreateSweep(within(t), &orchestratorv1.CreateSweepRequest{SweepId: "s", Spec: again, Round: step.round}); err != nil {
+			t.Fatal(err)
+		}
 		jobs, err := queue.Fetch(within(t), 100, patience)
-		if err != nil || len(jobs) != 1 || jobs[0].Parallel != int(parallel) {
-			t.Fatalf("jobs with %d at once: got %v and %v, want one with it", parallel, jobs, err)
+		if err != nil || len(jobs) != 1 || jobs[0].Parallel != int(step.want) {
+			t.Fatalf("jobs after %+v: got %v and %v, want one", step, jobs, err)
 		}
 		if err := jobs[0].DoubleAck(t.Context()); err != nil {
 			t.Fatal(err)

@@ -12,12 +12,13 @@ import (
 )
 
 // TestWatchEndsWhenSpent watches a sweep that spends its limit: the watch ends once nothing of it
-// is played any more. Creating it again sets the limit anew.
+// is played any more. Creating it in a later round sets the limit anew.
 func TestWatchEndsWhenSpent(t *testing.T) {
 	i := installServer(t)
 	request := &orchestratorv1.CreateSweepRequest{SweepId: "s", Spec: spec("one", "two"), SpendLimit: &agentgwv1.SpendLimit{Tokens: 5}}
-	create := func() {
+	create := func(round int32) {
 		t.Helper()
+		request.Round = round
 		if _, err := i.client.CreateSweep(within(t), request); err != nil {
 			t.Fatal(err)
 		}
@@ -25,11 +26,12 @@ func TestWatchEndsWhenSpent(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(&busv1.SweepControl{SpendLimit: request.GetSpendLimit()}, stored, protocmp.Transform()); diff != "" {
+		if diff := cmp.Diff(&busv1.SweepControl{SpendLimit: request.GetSpendLimit(), LimitsRound: &round}, stored, protocmp.Transform(),
+			protocmp.IgnoreFields(&busv1.SweepControl{}, "rounds")); diff != "" {
 			t.Errorf("control after CreateSweep (-want +got):\n%s", diff)
 		}
 	}
-	create()
+	create(0)
 	const reason = "5 of 5 tokens"
 	if err := i.Bus().UpdateControl(t.Context(), "s", func(c *busv1.SweepControl) bool { c.Exhausted = reason; return true }); err != nil {
 		t.Fatal(err)
@@ -58,7 +60,7 @@ func TestWatchEndsWhenSpent(t *testing.T) {
 	if diff := cmp.Diff(&orchestratorv1.SweepEnd{Exhausted: reason}, end, protocmp.Transform()); diff != "" {
 		t.Errorf("end (-want +got):\n%s", diff)
 	}
-	create()
+	create(1)
 	request.SpendLimit = nil
-	create()
+	create(2)
 }

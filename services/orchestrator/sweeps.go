@@ -93,7 +93,12 @@ func (s *server) sweepInfo(ctx context.Context, id string) (*orchestratorv1.Swee
 		Id: id, Progress: &orchestratorv1.SweepProgress{Total: int64(plan.Size(sweep))}, Created: timestamppb.New(created),
 		Agents: names(sweep.GetAgents()), Users: names(sweep.GetUsers()),
 	}
-	info.Exhausted = control.GetExhausted()
+	if control.GetDeleted() {
+		return &orchestratorv1.SweepInfo{Id: id, Deleted: true, Progress: &orchestratorv1.SweepProgress{}}, nil
+	}
+	info.Exhausted, info.Paused, info.Round = control.GetExhausted(), control.GetPaused(), rounds.Last()
+	info.Parallel, info.SpendLimit = control.GetParallel(), control.GetSpendLimit()
+	info.Progress.Paused = control.GetPaused()
 	if !bus.Cancelled(control, rounds.Last()) {
 		info.Progress.Done, err = s.finished(ctx, sweep, rounds)
 		return info, err
@@ -115,6 +120,7 @@ func (s *server) endedByThemselves(ctx context.Context, sweep *busv1.Sweep, roun
 	return int64(len(ended)), err
 }
 
+// names returns the names of players.
 func names(players []*agentgwv1.Player) []string {
 	names := make([]string, len(players))
 	for i, player := range players {

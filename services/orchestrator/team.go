@@ -49,6 +49,13 @@ func (s *server) checkRollout(ctx context.Context, rolloutID string) error {
 // it.
 func (s *server) claim(ctx context.Context, id string) (team string, err error) {
 	caller := access.FromContext(ctx)
+	control, err := s.bus.Control(ctx, id)
+	if err == nil && control.GetDeleted() {
+		err = fmt.Errorf("sweep %s was deleted: %w: choose another id", id, bus.ErrExists)
+	}
+	if err != nil {
+		return "", err
+	}
 	sweep, err := s.bus.Sweep(ctx, id)
 	switch {
 	case err == nil:
@@ -91,6 +98,15 @@ func checkGrant(ctx context.Context, spec *orchestratorv1.SweepSpec) error {
 				return fmt.Errorf("scenario %s: tool server %q: %w %s", scenario.GetSetup().GetName(), server.GetName(), errNotGranted, caller.Team)
 			}
 		}
+	}
+	return checkParallel(ctx, spec)
+}
+
+// checkParallel checks the concurrent rollouts of a sweep of the caller's team.
+func checkParallel(ctx context.Context, spec *orchestratorv1.SweepSpec) error {
+	caller := access.FromContext(ctx)
+	if caller.IsAdmin() {
+		return nil
 	}
 	if most := caller.Grant.Parallel; most > 0 && spec.GetParallel() > most {
 		return fmt.Errorf("%d concurrent rollouts: %w %s, which has %d", spec.GetParallel(), errNotGranted, caller.Team, most)
@@ -169,6 +185,17 @@ func (s *server) checkBudget(ctx context.Context, sweep *busv1.Sweep, limit *age
 		rollouts += int64(plan.Size(other))
 		micros += control.GetSpendLimit().GetCostMicros()
 		tokens += control.GetSpendLimit().GetTokens()
+	}
+	deleted, err := s.bus.Deleted(ctx)
+	if err != nil {
+		return err
+	}
+	for _, other := range deleted {
+		if other.GetTeam() == caller.Team {
+			rollouts += other.GetRollouts()
+			micros += other.GetSpendLimit().GetCostMicros()
+			tokens += other.GetSpendLimit().GetTokens()
+		}
 	}
 	switch {
 	case grant.Rollouts > 0 && rollouts > grant.Rollouts:

@@ -2,6 +2,7 @@ package orchestrator
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -9,15 +10,14 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/toolsandbox/toolsandbox/internal/access"
 	"github.com/toolsandbox/toolsandbox/internal/bus"
-	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
-	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	toolsv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/tools/v1"
 )
 
@@ -37,13 +37,46 @@ func (s eventStream[T]) Context() context.Context { return s.ctx }
 func (eventStream[T]) Send(*T) error              { return nil }
 
 // newServer returns the handlers themselves: a connection in one process has no principals.
-func newServer(i *installation) *server {
-	return &server{bus: i.Bus().Orchestrator(), tools: toolhostv1.NewToolHostServiceClient(i.Conn(rpc.ToolHost)), done: i.ctx.Done(), progressInterval: progressInterval}
+func newServer(t *testing.T, i *installation) *server {
+	t.Helper()
+	service, err := newService(i.Network(), i.Bus().Orchestrator(), i.ctx.Done())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return service
+}
+
+// teamCall is a call, and its code for another team.
+type teamCall struct {
+	do   func(context.Context) error
+	want codes.Code
+}
+
+// controlCalls are the calls that control the sweep s.
+func controlCalls(s *server) map[string]teamCall {
+	return map[string]teamCall{
+		"GetSweep": {func(ctx context.Context) error {
+			_, err := s.GetSweep(ctx, &orchestratorv1.GetSweepRequest{SweepId: "s"})
+			return err
+		}, codes.NotFound},
+		"UpdateSweep": {func(ctx context.Context) error {
+			_, err := s.UpdateSweep(ctx, &orchestratorv1.UpdateSweepRequest{SweepId: "s", Paused: proto.Bool(true)})
+			return err
+		}, codes.NotFound},
+		"RequeueSweep": {func(ctx context.Context) error {
+			_, err := s.RequeueSweep(ctx, &orchestratorv1.RequeueSweepRequest{SweepId: "s"})
+			return err
+		}, codes.NotFound},
+		"DeleteSweep": {func(ctx context.Context) error {
+			_, err := s.DeleteSweep(ctx, &orchestratorv1.DeleteSweepRequest{SweepId: "s"})
+			return err
+		}, codes.NotFound},
+	}
 }
 
 // TestTeamsHaveTheirOwnSweeps lets another team try all that one can do with a sweep.
 func TestTeamsHaveTheirOwnSweeps(t *testing.T) {
-	s := newServer(install(t))
+	s := newServer(t, install(t))
 	red, blue, admin := as(t, "red", access.Grant{}), as(t, "blue", access.Grant{}), as(t, "ops", access.Grant{Admin: true})
 	create := func(ctx context.Context, id string) error {
 		_, err := s.CreateSweep(ctx, &orchestratorv1.CreateSweepRequest{SweepId: id, Spec: spec("one")})
@@ -56,10 +89,7 @@ func TestTeamsHaveTheirOwnSweeps(t *testing.T) {
 	if _, err := s.bus.Append(within(t), "s.0", &busv1.LogEntry{Start: &busv1.Start{Rollout: rollout}}, bus.Position{}); err != nil {
 		t.Fatal(err)
 	}
-	calls := map[string]struct {
-		do   func(context.Context) error
-		want codes.Code // for another team
-	}{
+	calls := map[string]teamCall{
 		"CreateSweep": {func(ctx context.Context) error { return create(ctx, "s") }, codes.AlreadyExists},
 		"CancelSweep": {func(ctx context.Context) error {
 			_, err := s.CancelSweep(ctx, &orchestratorv1.CancelSweepRequest{SweepId: "s"})
@@ -80,13 +110,14 @@ func TestTeamsHaveTheirOwnSweeps(t *testing.T) {
 			return s.WatchSweep(&orchestratorv1.WatchSweepRequest{SweepId: "s"}, eventStream[orchestratorv1.WatchSweepResponse]{ctx: ctx})
 		}, codes.NotFound},
 	}
+	maps.Copy(calls, controlCalls(s))
 	for name, call := range calls {
 		if err := call.do(blue); status.Code(err) != call.want {
 			t.Errorf("%s by another team: got %v, want %v", name, err, call.want)
 		}
 	}
 	for _, ctx := range []context.Context{red, admin} {
-		for _, name := range []string{"CreateSweep", "CancelSweep", "GetTrajectory", "GetRecording", "PutRecording", "WatchSweep"} {
+		for _, name := range []string{"CreateSweep", "GetSweep", "UpdateSweep", "CancelSweep", "GetTrajectory", "GetRecording", "PutRecording", "WatchSweep"} {
 			if err := calls[name].do(ctx); err != nil && status.Code(err) != codes.DataLoss { // its tables are missing
 				t.Errorf("%s by its team or an admin: got %v, want nil", name, err)
 			}
@@ -95,7 +126,7 @@ func TestTeamsHaveTheirOwnSweeps(t *testing.T) {
 }
 
 func TestListsAreOfOneTeam(t *testing.T) {
-	s := newServer(install(t))
+	s := newServer(t, install(t))
 	for i, team := range []string{"red", "blue", "red", "blue", "blue", "red"} {
 		if _, err := s.CreateSweep(as(t, team, access.Grant{}), &orchestratorv1.CreateSweepRequest{SweepId: string(rune('a' + i)), Spec: spec("one")}); err != nil {
 			t.Fatal(err)
@@ -125,7 +156,7 @@ func TestListsAreOfOneTeam(t *testing.T) {
 
 // TestRecordingsReserveTheSweep lets another team prepare turns for a sweep that is not there yet.
 func TestRecordingsReserveTheSweep(t *testing.T) {
-	s := newServer(install(t))
+	s := newServer(t, install(t))
 	red, blue := as(t, "red", access.Grant{}), as(t, "blue", access.Grant{})
 	put := func(ctx context.Context) error {
 		_, err := s.PutRecording(ctx, &orchestratorv1.PutRecordingRequest{RolloutId: "s.0"})
@@ -147,7 +178,7 @@ func TestRecordingsReserveTheSweep(t *testing.T) {
 }
 
 func TestGrantsOfASweep(t *testing.T) {
-	s := newServer(install(t))
+	s := newServer(t, install(t))
 	model := &agentgwv1.Player{Name: "m", Kind: &agentgwv1.Player_Model{Model: &agentgwv1.Model{Provider: "openai", Model: "m"}}}
 	plugin := &agentgwv1.Player{Name: "p", Kind: &agentgwv1.Player_Plugin{Plugin: &agentgwv1.Plugin{Address: "10.0.0.1:80"}}}
 	open := &agentgwv1.Player{Name: "o", Kind: &agentgwv1.Player_Plugin{Plugin: &agentgwv1.Plugin{Attached: "mine"}}}
@@ -212,7 +243,7 @@ func spends(micros, tokens int64) func(*orchestratorv1.CreateSweepRequest) {
 
 // TestBudgetsAreOfAllSweeps lets many clients of a team create sweeps at the same time.
 func TestBudgetsAreOfAllSweeps(t *testing.T) {
-	s := newServer(install(t))
+	s := newServer(t, install(t))
 	red := as(t, "red", access.Grant{Spend: 3})
 	errs := make(chan error)
 	for n := range 8 {
@@ -236,5 +267,64 @@ func TestBudgetsAreOfAllSweeps(t *testing.T) {
 		SweepId: "other", Spec: spec("one"), SpendLimit: &agentgwv1.SpendLimit{CostMicros: 3e6},
 	}); err != nil {
 		t.Errorf("sweep of another team: got %v, want nil", err)
+	}
+}
+
+// TestBudgetsOutliveChanges changes and deletes a sweep of a team with budgets. Neither frees what it
+// was granted, and changes are granted too.
+func TestBudgetsOutliveChanges(t *testing.T) {
+	s := newServer(t, install(t))
+	red := as(t, "red", access.Grant{Spend: 3, Parallel: 4, Rollouts: 5})
+	create := func(id string, dollars int64) error {
+		_, err := s.CreateSweep(red, &orchestratorv1.CreateSweepRequest{
+			SweepId: id, Spec: spec("one", "two"), SpendLimit: &agentgwv1.SpendLimit{CostMicros: dollars * microsPerDollar},
+		})
+		return err
+	}
+	update := func(change func(*orchestratorv1.UpdateSweepRequest)) func() error {
+		return func() error {
+			request := &orchestratorv1.UpdateSweepRequest{SweepId: "s"}
+			change(request)
+			_, err := s.UpdateSweep(red, request)
+			return err
+		}
+	}
+	for _, step := range []struct {
+		what string
+		do   func() error
+		want codes.Code
+	}{
+		{"create", func() error { return create("s", 1) }, codes.OK},
+		{"within the grant", update(func(r *orchestratorv1.UpdateSweepRequest) {
+			r.Parallel, r.SpendMicros = proto.Int32(4), proto.Int64(2e6)
+		}), codes.OK},
+		{"too many at once", update(func(r *orchestratorv1.UpdateSweepRequest) { r.Parallel = proto.Int32(5) }), codes.PermissionDenied},
+		{"too much", update(func(r *orchestratorv1.UpdateSweepRequest) { r.SpendMicros = proto.Int64(4e6) }), codes.ResourceExhausted},
+		{"no limit", update(func(r *orchestratorv1.UpdateSweepRequest) { r.SpendMicros = proto.Int64(0) }), codes.ResourceExhausted},
+		{"a lower limit", update(func(r *orchestratorv1.UpdateSweepRequest) { r.SpendMicros = proto.Int64(1e6) }), codes.FailedPrecondition},
+		{"all at once", update(func(r *orchestratorv1.UpdateSweepRequest) { r.Parallel = proto.Int32(0) }), codes.OK},
+	} {
+		if err := step.do(); status.Code(err) != step.want {
+			t.Errorf("%s: got %v, want %v", step.what, err, step.want)
+		}
+	}
+	control, err := s.bus.Control(t.Context(), "s")
+	if err != nil || control.GetParallel() != 4 || control.GetSpendLimit().GetCostMicros() != 2e6 {
+		t.Errorf("control: got %v and %v, want 4 at once, which is granted, and $2", control, err)
+	}
+	if deleted, err := s.bus.BeginDeletion(t.Context(), "s", "red", 2, func(*busv1.SweepControl) bool { return true }); err != nil || !deleted {
+		t.Fatalf("BeginDeletion: got %t and %v, want true and nil", deleted, err)
+	}
+	if err := s.bus.RemovePlan(t.Context(), "s"); err != nil {
+		t.Fatal(err)
+	}
+	if err := create("dear", 2); status.Code(err) != codes.ResourceExhausted {
+		t.Errorf("$2 after the deletion of a sweep of $2: got %v, want %v", err, codes.ResourceExhausted)
+	}
+	if err := create("cheap", 1); err != nil {
+		t.Errorf("$1 after it: got %v, want nil", err)
+	}
+	if err := create("s", 1); status.Code(err) != codes.AlreadyExists {
+		t.Errorf("the id of a deleted sweep: got %v, want %v", err, codes.AlreadyExists)
 	}
 }

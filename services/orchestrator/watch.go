@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -27,10 +29,11 @@ func (s *server) WatchSweep(req *orchestratorv1.WatchSweepRequest, stream orches
 	if err != nil {
 		return statusOf(err)
 	}
-	rounds, err := s.bus.Rounds(ctx, sweep.GetId())
+	control, err := s.bus.Control(ctx, sweep.GetId())
 	if err != nil {
 		return statusOf(err)
 	}
+	rounds := bus.Rounds(control.GetRounds())
 	var group sync.WaitGroup
 	defer group.Wait()
 	defer stop()
@@ -62,7 +65,7 @@ func (s *server) WatchSweep(req *orchestratorv1.WatchSweepRequest, stream orches
 	})
 	w := &watch{
 		server: s, stream: stream, sweep: sweep, rounds: rounds,
-		progress: &orchestratorv1.SweepProgress{Total: int64(plan.Size(sweep))}, sent: make(map[string]bool), end: &orchestratorv1.SweepEnd{},
+		progress: &orchestratorv1.SweepProgress{Total: int64(plan.Size(sweep)), Paused: control.GetPaused()}, sent: make(map[string]bool), end: &orchestratorv1.SweepEnd{},
 	}
 	return statusOf(w.relay(ctx, watchEvents{results, controls, errCh}))
 }
@@ -128,6 +131,9 @@ func (w *watch) relay(ctx context.Context, events watchEvents) error {
 			}
 		case control := <-events.controls:
 			stop = stop || bus.Cancelled(control, w.rounds.Last())
+			if err := w.setPaused(ctx, control.GetPaused()); err != nil {
+				return err
+			}
 			if exhausted, settling = control.GetExhausted(), nil; exhausted != "" {
 				settling = time.Tick(settlePoll)
 			}
@@ -154,6 +160,15 @@ func (w *watch) relay(ctx context.Context, events watchEvents) error {
 	}
 	w.end.Cancelled = w.end.GetCancelled() || w.missing() && w.end.GetExhausted() == ""
 	return w.stream.Send(&orchestratorv1.WatchSweepResponse{Event: &orchestratorv1.WatchSweepResponse_End{End: w.end}})
+}
+
+// setPaused sends progress when the sweep is paused or continued.
+func (w *watch) setPaused(ctx context.Context, paused bool) error {
+	if paused == w.progress.GetPaused() {
+		return nil
+	}
+	w.progress.Paused = paused
+	return errors.Join(w.measure(ctx), w.sendProgress())
 }
 
 // missing reports whether rollouts of the sweep lack a sent result.
@@ -228,6 +243,14 @@ func (s *server) backlog(ctx context.Context, sweepID string, progress *orchestr
 	}
 	progress.Running, progress.Queued, progress.Scoring = int64(load.GetRunning()), int64(backlog.Queued)+int64(load.GetAhead()), int64(load.GetScoring())
 	progress.Retrying = int64(backlog.Abandoned(load))
-	progress.Asked, progress.Limited, progress.Counted = int64(load.GetAsked()), int64(load.GetLimited()), true
+	if progress.GetPaused() { // they wait for its end
+		progress.Queued, progress.Retrying = progress.GetQueued()+progress.GetRetrying(), 0
+	}
+	progress.Asked, progress.Limited, progress.Providers, progress.Counted = 0, 0, nil, true
+	for _, name := range slices.Sorted(maps.Keys(load.GetProviders())) {
+		asked, limited := int64(load.GetProviders()[name].GetAsked()), int64(load.GetProviders()[name].GetLimited())
+		progress.Asked, progress.Limited = progress.GetAsked()+asked, progress.GetLimited()+limited
+		progress.Providers = append(progress.Providers, &orchestratorv1.ProviderProgress{Provider: name, Asked: asked, Limited: limited})
+	}
 	return nil
 }

@@ -43,8 +43,8 @@ func TestWatchReceivesProgress(t *testing.T) {
 	if _, err := queue.Fetch(t.Context(), 2, time.Minute); err != nil {
 		t.Fatal(err)
 	}
-	told(&orchestratorv1.SweepProgress{Total: 3, Retrying: 2, Queued: 1, Counted: true}) // nobody says that it plays them
-	for _, load := range []*busv1.Load{{Running: 1, Ahead: 1}, {Asked: 2, Limited: 3}} { // an orchestrator and a gateway
+	told(&orchestratorv1.SweepProgress{Total: 3, Retrying: 2, Queued: 1, Counted: true})                                                   // nobody says that it plays them
+	for _, load := range []*busv1.Load{{Running: 1, Ahead: 1}, {Providers: map[string]*busv1.ProviderLoad{"p": {Asked: 2, Limited: 3}}}} { // an orchestrator and a gateway
 		stop, err := i.Bus().ServeLoad(func(sweepID string) *busv1.Load {
 			if sweepID != "s" {
 				t.Errorf("asked for the load of %q, want that of s", sweepID)
@@ -60,9 +60,10 @@ func TestWatchReceivesProgress(t *testing.T) {
 			}
 		}()
 	}
-	told(&orchestratorv1.SweepProgress{Total: 3, Running: 1, Queued: 2, Asked: 2, Limited: 3, Counted: true})
+	providers := []*orchestratorv1.ProviderProgress{{Provider: "p", Asked: 2, Limited: 3}}
+	told(&orchestratorv1.SweepProgress{Total: 3, Running: 1, Queued: 2, Asked: 2, Limited: 3, Providers: providers, Counted: true})
 	i.finish(t, "s.0", busv1.EndReason_END_REASON_FINISHED)
-	told(&orchestratorv1.SweepProgress{Total: 3, Done: 1, Running: 1, Queued: 2, Asked: 2, Limited: 3, Counted: true})
+	told(&orchestratorv1.SweepProgress{Total: 3, Done: 1, Running: 1, Queued: 2, Asked: 2, Limited: 3, Providers: providers, Counted: true})
 }
 
 // sink takes the results that a watch sends.

@@ -263,6 +263,15 @@ func (s *server) DeleteSession(ctx context.Context, req *toolhostv1.DeleteSessio
 	return &toolhostv1.DeleteSessionResponse{}, nil
 }
 
+// DeleteSessions implements ToolHostService.
+func (s *server) DeleteSessions(ctx context.Context, req *toolhostv1.DeleteSessionsRequest) (*toolhostv1.DeleteSessionsResponse, error) {
+	deleted, err := s.host.DeleteAll(ctx, req.GetSweepId()+".")
+	if err != nil {
+		return nil, statusOf(err)
+	}
+	return &toolhostv1.DeleteSessionsResponse{Sessions: int64(deleted)}, nil
+}
+
 // ListTools implements ToolHostService.
 func (s *server) ListTools(_ context.Context, req *toolhostv1.ListToolsRequest) (*toolhostv1.ListToolsResponse, error) {
 	schema, err := world.NewSchema(req.GetSchema())

@@ -167,6 +167,10 @@ func cliPage(t *testing.T) string {
 	out.WriteString("\n## JSON\n\nCommands whose output a program may read have `--json`. Standard output then holds only JSON, standard error the text for people. These\n" +
 		"fields are stable; others may be added. `sweep watch --json` and `session exchanges` print one object per line.\n\n| command | fields of the output, or of each element |\n|---|---|\n")
 	shapes := append(jsonShapes(), jsonShape{"sweep list --remote --json", shapeOf(t, report.Sweep{Reason: "x"})},
+		jsonShape{"sweep show nightly --remote --json", shapeOf(t, report.SweepDetail{Sweep: report.Sweep{Reason: "x"}})},
+		jsonShape{"sweep top --remote --json", shapeOf(t, report.SweepDetail{Sweep: report.Sweep{Reason: "x"}})},
+		jsonShape{"sweep pause nightly --remote --json", shapeOf(t, report.Sweep{Reason: "x"})},
+		jsonShape{"sweep set nightly --parallel 4 --remote --json", shapeOf(t, report.Sweep{Reason: "x"})},
 		jsonShape{"sweep cancel nightly --remote --json", shapeOf(t, report.Sweep{Reason: "x"})},
 		jsonShape{"sweep watch nightly --remote --json", shapeOf(t, report.SweepResult{Detail: "x"})},
 		jsonShape{"sweep watch nightly --remote --rollout 3 --json", shapeOf(t, rolloutScore{})})

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/toolsandbox/toolsandbox/internal/rpc"
+	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 	"github.com/toolsandbox/toolsandbox/runs/report"
 	"github.com/toolsandbox/toolsandbox/runs/sweep"
 )
@@ -19,10 +19,10 @@ func newSweepCancel(inst *installation) *cobra.Command {
 their answers count if the sweep continues. The command that started the sweep continues it with --resume. cancel is
 idempotent, and does nothing to a sweep that has ended.`,
 		Example: "  toolsandbox sweep cancel nightly --remote",
-		Args:    sweepID,
+		Args:    inst.sweepID,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return inst.use(cmd.Context(), cmd.ErrOrStderr(), func(ctx context.Context, services *rpc.Node) error {
-				info, err := sweep.Cancel(ctx, orchestratorOf(services), args[0])
+			return inst.useSweep(cmd, args, func(ctx context.Context, client orchestratorv1.OrchestratorServiceClient, id string) error {
+				info, err := sweep.Cancel(ctx, client, id)
 				if err != nil {
 					return err
 				}
@@ -31,10 +31,10 @@ idempotent, and does nothing to a sweep that has ended.`,
 				}
 				done, total := info.GetProgress().GetDone(), info.GetProgress().GetTotal()
 				if !info.GetCancelled() {
-					return printf(cmd.OutOrStdout(), "sweep %s has ended: all %d rollouts have a result, nothing is left to cancel", args[0], total)
+					return printf(cmd.OutOrStdout(), "sweep %s has ended: all %d rollouts have a result, nothing is left to cancel", id, total)
 				}
 				return printf(cmd.OutOrStdout(), "sweep %s is cancelled: %d of %d rollouts have a result; the command that started it plays the others with --resume",
-					args[0], done, total)
+					id, done, total)
 			})
 		},
 	}

@@ -32,14 +32,19 @@ read-only: any number may watch. The results stay with the services; the command
 --resume. With --rollout it follows one running rollout: after each turn it prints the score so far and how often the user left
 its role.`,
 		Example: "  toolsandbox sweep watch nightly --remote\n  toolsandbox sweep watch nightly --remote --json\n  toolsandbox sweep watch nightly --remote --rollout 3",
-		Args:    sweepID,
+		Args:    inst.sweepID,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if !cmd.Flags().Changed("rollout") {
+				return inst.useSweep(cmd, args, func(ctx context.Context, client orchestratorv1.OrchestratorServiceClient, id string) error {
+					w := &sweepWatch{id: id, stdout: cmd.OutOrStdout(), stderr: cmd.ErrOrStderr(), asJSON: asJSON}
+					return w.run(ctx, client)
+				})
+			}
+			if inst.out != "" {
+				return process.UsageErrorf("--rollout: given, but a run tells no scores before its rollouts end")
+			}
 			return inst.use(cmd.Context(), cmd.ErrOrStderr(), func(ctx context.Context, services *rpc.Node) error {
-				if cmd.Flags().Changed("rollout") {
-					return watchRollout(ctx, services, fmt.Sprintf("%s.%d", args[0], rollout), cmd.OutOrStdout(), asJSON)
-				}
-				w := &sweepWatch{id: args[0], stdout: cmd.OutOrStdout(), stderr: cmd.ErrOrStderr(), asJSON: asJSON}
-				return w.run(ctx, orchestratorOf(services))
+				return watchRollout(ctx, services, fmt.Sprintf("%s.%d", args[0], rollout), cmd.OutOrStdout(), asJSON)
 			})
 		},
 	}

@@ -164,7 +164,7 @@ func (q *attempt) try(ctx context.Context) retry.Outcome {
 	}
 	sent, limit := time.Now(), q.timeoutFor(ctx)
 	sending, cancel := q.sendContext(ctx)
-	end := q.asked.begin(q.budget.Run.Sweep)
+	end := q.asked.begin(q.budget.Run.Sweep, q.budget.Key.Provider)
 	body, err := q.client.Send(sending, q.to, q.request, limit)
 	end()
 	cancel()
@@ -212,7 +212,7 @@ func (q *attempt) try(ctx context.Context) retry.Outcome {
 // admit waits for the permit of the budget. refusal is the outcome of the attempt without one.
 func (q *attempt) admit(ctx context.Context) (permit *ratelimit.Permit, refusal *retry.Outcome) {
 	q.traced.backedOff(ctx)
-	end, queued := q.limited.begin(q.budget.Run.Sweep), time.Now()
+	end, queued := q.limited.begin(q.budget.Run.Sweep, q.budget.Key.Provider), time.Now()
 	permit, err := q.acquireBudget(ctx)
 	end()
 	traceWait(ctx, waitLimit, queued)

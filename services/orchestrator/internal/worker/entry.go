@@ -65,14 +65,14 @@ func (r *runner) write(ctx context.Context) error {
 	return nil
 }
 
-// handOver writes the turns that wait, for the next worker. It returns errDraining.
-func (r *runner) handOver(ctx context.Context) error {
+// handOver writes the turns that wait, for the next worker. It returns reason.
+func (r *runner) handOver(ctx context.Context, reason error) error {
 	if r.unwritten != nil {
 		if err := r.write(ctx); err != nil {
 			return err
 		}
 	}
-	return errDraining
+	return reason
 }
 
 // isComputed reports whether the coming turn needs no player outside this program.

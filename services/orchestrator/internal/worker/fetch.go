@@ -34,16 +34,40 @@ type fetcher struct {
 	abandoned  time.Time
 }
 
+// lookForPause reads whether a sweep is paused of which the worker has received nothing yet. So a
+// worker that starts plays nothing of a paused sweep.
+func (w *Worker) lookForPause(ctx context.Context, sweepID string) {
+	for w.control(sweepID) == nil && ctx.Err() == nil {
+		control, err := w.peers.Bus.Control(ctx, sweepID)
+		if control.GetPaused() {
+			w.scheduler.pauseUnlessKnown(sweepID)
+		}
+		if err == nil {
+			return
+		}
+		w.peers.Logger.Warn("cannot read whether the sweep is paused, retrying", "sweep", sweepID, "error", err)
+		rpc.Sleep(ctx, time.Second)
+	}
+}
+
 // fetch moves the jobs of a sweep from its queue to the scheduler until the sweep has none. It
 // waits for NATS to reconnect after connection errors.
 func (w *Worker) fetch(ctx context.Context, sweepID string) {
 	f := &fetcher{Worker: w, sweepID: sweepID}
+	w.lookForPause(ctx, sweepID)
 	for {
 		n, announcements, ok := w.scheduler.capacity(ctx, sweepID)
 		if !ok {
 			return
 		}
-		more, err := f.fetchSome(ctx, n)
+		fetching, cancel := w.scheduler.fetchContext(ctx, sweepID)
+		more, err := f.fetchSome(fetching, n)
+		paused := fetching.Err() != nil && ctx.Err() == nil
+		cancel()
+		if paused {
+			f.abandoned = time.Time{} // nobody gets jobs of a paused sweep
+			continue
+		}
 		if err != nil && ctx.Err() == nil {
 			w.peers.Logger.Warn("cannot fetch jobs, retrying", "sweep", sweepID, "error", err)
 			f.queue = nil // the server may have removed its consumer
@@ -69,7 +93,7 @@ func (f *fetcher) fetchSome(ctx context.Context, n int) (more bool, err error) {
 			f.metrics.redelivered.Add(ctx, 1)
 		}
 	}
-	f.scheduler.offer(deliveries)
+	f.release(f.scheduler.offer(f.sweepID, deliveries)...)
 	if err != nil || len(deliveries) > 0 {
 		return true, err
 	}

@@ -138,7 +138,7 @@ func TestSweepGoesOn(t *testing.T) {
 		until(t, "the sweep is forgotten", func() bool {
 			w.scheduler.mu.Lock()
 			defer w.scheduler.mu.Unlock()
-			return len(w.scheduler.sweeps) == 0 && w.scheduler.fetching == 0 && w.scheduler.free == 4
+			return len(w.scheduler.sweeps) == 0 && w.scheduler.fetching() == 0 && w.scheduler.free == 4
 		})
 	}
 }

@@ -104,7 +104,7 @@ func TestParallelChanges(t *testing.T) {
 	until(t, "the worker knows", func() bool {
 		w.scheduler.mu.Lock()
 		defer w.scheduler.mu.Unlock()
-		return w.scheduler.limits["a"] == 2
+		return w.scheduler.controls["a"].limit == 2
 	})
 	playing(3, 1)
 	first := d.inside("a")

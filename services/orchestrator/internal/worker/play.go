@@ -48,8 +48,8 @@ type runner struct {
 }
 
 // play takes the rollout's log over and plays to the end. The error is bus.ErrFenced if another
-// worker owns it, errSpendLimit if its sweep has reached its spend limit, and errDraining if the
-// worker drains. Any other error is retryable.
+// worker owns it, errSpendLimit if its sweep has reached its spend limit, errPaused if that is
+// paused, and errDraining if the worker drains. Any other error is retryable.
 func (w *Worker) play(ctx context.Context, delivery *bus.Delivery) (err error) {
 	r := &runner{Worker: w, delivery: delivery, rollout: delivery.Rollout, digests: make(map[worldv1.Role]viewDigest, 2)}
 	if err := r.acquireActive(ctx); err != nil {
@@ -232,14 +232,18 @@ func (r *runner) isPermanent(cause error) bool {
 
 // turn plays the next turn, or ends the rollout.
 func (r *runner) turn(ctx context.Context) error {
-	if bus.Cancelled(r.control(r.rollout.GetSweepId()), r.delivery.Round) {
+	control := r.control(r.rollout.GetSweepId())
+	if bus.Cancelled(control, r.delivery.Round) {
 		return r.append(ctx, &busv1.LogEntry{End: &busv1.End{Reason: busv1.EndReason_END_REASON_CANCELLED}})
 	}
 	if err := r.acquireMemory(ctx); err != nil {
 		return err
 	}
-	if r.isDraining() {
-		return r.handOver(ctx)
+	if reason := r.heldUp(r.rollout.GetSweepId()); reason != nil {
+		return r.handOver(ctx, reason)
+	}
+	if control != nil { // it may have changed since the rollout began
+		r.limit = control.GetSpendLimit()
 	}
 	speaker, over := r.state.Next()
 	at, interrupted := r.state.Interruption(speaker)
@@ -263,7 +267,7 @@ func (r *runner) turn(ctx context.Context) error {
 	switch {
 	case errors.Is(err, errThrottled):
 		return r.wait(ctx)
-	case errors.Is(err, errSpendLimit), errors.Is(err, errDraining):
+	case errors.Is(err, errSpendLimit), errors.Is(err, errDraining), errors.Is(err, errPaused):
 		return err
 	case err != nil:
 		return r.fail(ctx, nil, err)
@@ -293,9 +297,9 @@ func (r *runner) respond(ctx context.Context, role worldv1.Role, player *agentgw
 	if err != nil {
 		return nil, nil, err
 	}
-	if r.isDraining() { // since it waited to be asked
+	if reason := r.heldUp(r.rollout.GetSweepId()); reason != nil { // since it waited to be asked
 		answered()
-		return nil, nil, errDraining
+		return nil, nil, reason
 	}
 	limited, cancel := context.WithTimeout(ctx, r.cfg.turnLimit(player))
 	start := time.Now()

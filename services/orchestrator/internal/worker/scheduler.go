@@ -15,16 +15,23 @@ import (
 // The limit of a sweep is the last one that the worker has received, in the order of bus.Configure.
 // Jobs also carry the limit at the time they were queued, which may be older. So a job's limit
 // counts only until the worker has received one. A lower limit stops no running rollout.
+//
+// A paused sweep gets no slot, and no job of it waits here.
 type scheduler struct {
 	play       func(*bus.Delivery) // starts a rollout and returns; done reports its end
 	maxWaiting int                 // jobs that may wait here for a slot
 
 	mu       sync.Mutex
 	free     int
-	grants   uint64         // number of slots granted so far
-	fetching int            // number of sweeps with a fetcher
-	limits   map[string]int // limits, by sweep
+	grants   uint64                  // number of slots granted so far
+	controls map[string]sweepControl // by sweep
 	sweeps   map[string]*sweepQueue
+}
+
+// sweepControl is what the worker has received of a sweep.
+type sweepControl struct {
+	limit  int // 0 for none
+	paused bool
 }
 
 // sweepQueue is the state of one sweep in this worker.
@@ -37,17 +44,18 @@ type sweepQueue struct {
 	fetched       bool          // a goroutine fetches its jobs
 	announcements int           // how often jobs were announced
 	wake          chan struct{} // signals room for more jobs
+	stopFetch     func()        // ends the fetcher's request for jobs
 }
 
 // newScheduler returns a scheduler with n free slots. Set play before offering jobs.
 func newScheduler(n, ahead int) *scheduler {
-	return &scheduler{maxWaiting: ahead, free: n, limits: make(map[string]int), sweeps: make(map[string]*sweepQueue)}
+	return &scheduler{maxWaiting: ahead, free: n, controls: make(map[string]sweepControl), sweeps: make(map[string]*sweepQueue)}
 }
 
 // queueOf returns a sweep's queue. The caller holds mu.
 func (s *scheduler) queueOf(sweepID string) *sweepQueue {
 	if s.sweeps[sweepID] == nil {
-		s.sweeps[sweepID] = &sweepQueue{wake: make(chan struct{}, 1)}
+		s.sweeps[sweepID] = &sweepQueue{wake: make(chan struct{}, 1), stopFetch: func() {}}
 	}
 	return s.sweeps[sweepID]
 }
@@ -68,8 +76,8 @@ func (s *scheduler) counts(sweepID string) (running, ahead int) {
 // limit returns the largest number of concurrent rollouts of a sweep, 0 for no limit. The caller
 // holds mu.
 func (s *scheduler) limit(sweepID string, q *sweepQueue) int {
-	if limit, ok := s.limits[sweepID]; ok {
-		return limit
+	if control, ok := s.controls[sweepID]; ok {
+		return control.limit
 	}
 	return q.queuedLimit
 }
@@ -85,7 +93,6 @@ func (s *scheduler) attach(sweepID string) bool {
 		return false
 	}
 	q.fetched = true
-	s.fetching++
 	return true
 }
 
@@ -99,7 +106,6 @@ func (s *scheduler) detach(sweepID string, announcements int) bool {
 		return false // jobs were announced since
 	}
 	q.fetched = false
-	s.fetching--
 	s.gc(sweepID)
 	for _, other := range s.sweeps {
 		other.notify()
@@ -113,11 +119,13 @@ func (s *scheduler) capacity(ctx context.Context, sweepID string) (n, announceme
 	for ctx.Err() == nil {
 		s.mu.Lock()
 		q := s.queueOf(sweepID)
-		ahead := max(s.maxWaiting/max(s.fetching, 1), 1)
+		ahead := max(s.maxWaiting/max(s.fetching(), 1), 1)
 		if limit := s.limit(sweepID, q); limit > 0 {
 			ahead = min(ahead, limit)
 		}
-		n, announcements = ahead-len(q.waiting), q.announcements
+		if n, announcements = ahead-len(q.waiting), q.announcements; s.controls[sweepID].paused {
+			n = 0
+		}
 		s.mu.Unlock()
 		if n > 0 {
 			return n, announcements, true
@@ -130,16 +138,43 @@ func (s *scheduler) capacity(ctx context.Context, sweepID string) (n, announceme
 	return 0, 0, false
 }
 
-// offer queues jobs.
-func (s *scheduler) offer(deliveries []*bus.Delivery) {
+// fetching returns the number of sweeps whose jobs are fetched. The caller holds mu.
+func (s *scheduler) fetching() (n int) {
+	for sweepID, q := range s.sweeps {
+		if q.fetched && !s.controls[sweepID].paused {
+			n++
+		}
+	}
+	return n
+}
+
+// fetchContext returns the context of a request for jobs of a sweep. It ends when the sweep is
+// paused.
+func (s *scheduler) fetchContext(ctx context.Context, sweepID string) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.queueOf(sweepID).stopFetch = cancel
+	if s.controls[sweepID].paused {
+		cancel()
+	}
+	return ctx, cancel
+}
+
+// offer queues jobs of a sweep. It returns those of a paused one.
+func (s *scheduler) offer(sweepID string, deliveries []*bus.Delivery) (refused []*bus.Delivery) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.controls[sweepID].paused {
+		return deliveries
+	}
 	for _, delivery := range deliveries {
-		q := s.queueOf(delivery.Rollout.GetSweepId())
+		q := s.queueOf(sweepID)
 		q.queuedLimit = delivery.Parallel
 		q.waiting = append(q.waiting, delivery)
 	}
 	s.admit()
+	return nil
 }
 
 // withdraw removes and returns the jobs that wait for a slot.
@@ -163,14 +198,30 @@ func (s *scheduler) done(sweepID string) {
 	s.gc(sweepID)
 }
 
-// setLimit sets the limit of a sweep.
-func (s *scheduler) setLimit(sweepID string, limit int) {
+// control sets what holds for a sweep. It returns the jobs of a paused one that wait for a slot.
+func (s *scheduler) control(sweepID string, now sweepControl) (withdrawn []*bus.Delivery) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.limits[sweepID] = limit
-	if q := s.sweeps[sweepID]; q != nil {
+	s.controls[sweepID] = now
+	q := s.sweeps[sweepID]
+	switch {
+	case q == nil:
+	case now.paused:
+		q.stopFetch()
+		withdrawn, q.waiting = q.waiting, nil
+	default:
 		q.notify()
 		s.admit()
+	}
+	return withdrawn
+}
+
+// pauseUnlessKnown pauses a sweep of which the worker has received nothing.
+func (s *scheduler) pauseUnlessKnown(sweepID string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, known := s.controls[sweepID]; !known {
+		s.controls[sweepID] = sweepControl{paused: true}
 	}
 }
 

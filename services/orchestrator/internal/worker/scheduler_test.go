@@ -26,7 +26,7 @@ func newBoard(n, ahead int) *board {
 
 // line lines up jobs of a sweep that were queued with a limit.
 func (b *board) line(sweepID string, n, limit int) {
-	b.offer(slices.Repeat([]*bus.Delivery{{Rollout: &busv1.Rollout{SweepId: sweepID}, Parallel: limit}}, n))
+	b.offer(sweepID, slices.Repeat([]*bus.Delivery{{Rollout: &busv1.Rollout{SweepId: sweepID}, Parallel: limit}}, n))
 }
 
 // TestSlotsKeepLimits tells a worker numbers of a sweep, before, while and after its rollouts play.
@@ -42,17 +42,17 @@ func TestSlotsKeepLimits(t *testing.T) {
 	board.line("a", 6, 2)
 	board.line("b", 6, 0)
 	check("as they were queued", 2, 6)
-	board.setLimit("a", 3)
+	board.control("a", sweepControl{limit: 3})
 	check("more", 3, 6)
 	board.line("a", 1, 6)
 	check("with another one that was queued with more", 3, 6)
-	board.setLimit("a", 1)
+	board.control("a", sweepControl{limit: 1})
 	board.done("a")
 	board.done("a")
 	check("less, while one still plays", 3, 6)
 	board.done("a")
 	check("less, when none plays any more", 4, 6)
-	board.setLimit("b", 1) // of which six play
+	board.control("b", sweepControl{limit: 1}) // of which six play
 	board.line("b", 1, 0)
 	for range 5 {
 		board.done("b")
@@ -60,7 +60,7 @@ func TestSlotsKeepLimits(t *testing.T) {
 	check("a limit for a sweep that had none", 4, 6)
 	board.done("b")
 	check("a limit for a sweep that had none, when all are done", 4, 7)
-	board.setLimit("a", 0)
+	board.control("a", sweepControl{limit: 0})
 	check("no limit any more", 7, 7)
 	board.line("once", 1, 1)
 	board.done("once")
@@ -125,7 +125,7 @@ func TestSlotsHaveRoom(t *testing.T) {
 	board.attach("b")
 	before := check("two sweeps", "b", 8)
 	check("two sweeps, some wait", "a", 3)
-	board.setLimit("b", 1)
+	board.control("b", sweepControl{limit: 1})
 	check("a limit", "b", 1)
 	board.attach("b")
 	if board.detach("b", before) {

@@ -12,10 +12,14 @@ import (
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 )
 
-// limit stores what the sweep called s may spend, as creating it again does.
+// limit stores what the sweep called s may spend, as a change of its limit does.
 func (s *stage) limit(t *testing.T, want *agentgwv1.SpendLimit) {
 	t.Helper()
-	if err := s.Configure(t.Context(), "s", want, 0, 0); err != nil {
+	err := s.UpdateControl(t.Context(), "s", func(c *busv1.SweepControl) bool {
+		c.SpendLimit, c.Exhausted = want, ""
+		return true
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
 }

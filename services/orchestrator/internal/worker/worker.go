@@ -67,13 +67,17 @@ const (
 	queuePollInterval = 10 * time.Second
 )
 
-// releaseDelay is the delay of redelivery of jobs that are released on shutdown. By then the server
-// knows that this process's last request for jobs is over. Otherwise it would answer that request
-// with the job, and nobody would read the answer.
+// releaseDelay is the delay of redelivery of jobs that are released on shutdown or for a pause. By
+// then the server knows that this process's last request for jobs is over. Otherwise it would
+// answer that request with the job, and nobody would read the answer.
 const releaseDelay = 250 * time.Millisecond
 
-// errDraining: the worker drains, and the rollout is between two turns.
-var errDraining = errors.New("the worker drains")
+var (
+	// errDraining: the worker drains, and the rollout is between two turns.
+	errDraining = errors.New("the worker drains")
+	// errPaused: the rollout's sweep is paused, and the rollout is between two turns.
+	errPaused = errors.New("the sweep is paused")
+)
 
 // maxBacklog bounds the jobs that wait in this process for a free slot, besides one per sweep.
 const maxBacklog = 64
@@ -183,10 +187,21 @@ func (w *Worker) isDraining() bool {
 	}
 }
 
+// heldUp returns why no more turn of a sweep may start here, nil if one may.
+func (w *Worker) heldUp(sweepID string) error {
+	switch {
+	case w.isDraining():
+		return errDraining
+	case w.control(sweepID).GetPaused():
+		return errPaused
+	}
+	return nil
+}
+
 // handle plays one rollout and decides about its job.
 func (w *Worker) handle(ctx context.Context, delivery *bus.Delivery) {
 	defer w.scheduler.done(delivery.Rollout.GetSweepId())
-	if w.isDraining() {
+	if w.heldUp(delivery.Rollout.GetSweepId()) != nil {
 		w.release(delivery)
 		return
 	}
@@ -199,7 +214,7 @@ func (w *Worker) handle(ctx context.Context, delivery *bus.Delivery) {
 	switch {
 	case err == nil, ctx.Err() != nil:
 		// Ended: the result acknowledges the job. Cut off: Run releases it.
-	case errors.Is(err, errDraining):
+	case errors.Is(err, errDraining), errors.Is(err, errPaused):
 		w.release(delivery)
 	case errors.Is(err, bus.ErrFenced):
 		// Another worker owns the rollout. If it dies, the job is redelivered after the lease.
@@ -241,7 +256,7 @@ func (w *Worker) watchControl(ctx context.Context) error {
 		w.mu.Lock()
 		w.controls[sweepID] = control
 		w.mu.Unlock()
-		w.scheduler.setLimit(sweepID, int(control.GetParallel()))
+		w.release(w.scheduler.control(sweepID, sweepControl{int(control.GetParallel()), control.GetPaused()})...)
 	})
 }
 

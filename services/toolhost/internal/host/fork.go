@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"golang.org/x/sync/errgroup"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
@@ -132,6 +133,33 @@ func (h *Host) Delete(ctx context.Context, id string) error {
 		id = parent
 	}
 	return nil
+}
+
+// deleteBatch is the number of sessions that DeleteAll deletes at once.
+const deleteBatch = 256
+
+// DeleteAll deletes the sessions whose ids begin with a prefix, and returns their number.
+func (h *Host) DeleteAll(ctx context.Context, prefix string) (deleted int, err error) {
+	for after := ""; ; {
+		sessions, more, err := h.List(prefix, after, deleteBatch)
+		if err != nil {
+			return deleted, err
+		}
+		if len(sessions) == 0 {
+			return deleted, nil
+		}
+		after = sessions[len(sessions)-1].GetId()
+		group, ctx := errgroup.WithContext(ctx) // deletions that come together share a commit
+		for _, session := range sessions {
+			group.Go(func() error { return h.Delete(ctx, session.GetId()) })
+		}
+		if err := group.Wait(); err != nil {
+			return deleted, err
+		}
+		if deleted += len(sessions); !more {
+			return deleted, nil
+		}
+	}
 }
 
 // deleteOne deletes a session, or marks it as deleted while it has forks. It returns the parent of

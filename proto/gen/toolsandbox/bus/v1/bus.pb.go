@@ -402,8 +402,9 @@ type SweepControl struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Concurrent rollouts per worker process. 0 means the process's own limit.
 	Parallel int32 `protobuf:"varint,1,opt,name=parallel,proto3" json:"parallel,omitempty"`
-	// The round that set parallel. Values for earlier rounds do not count.
-	ParallelRound int32 `protobuf:"varint,2,opt,name=parallel_round,json=parallelRound,proto3" json:"parallel_round,omitempty"`
+	// The round whose creation has set the limits, parallel and spend_limit. Creations of this and of
+	// earlier rounds do not change them. Unset before the first creation.
+	LimitsRound *int32 `protobuf:"varint,2,opt,name=limits_round,json=limitsRound,proto3,oneof" json:"limits_round,omitempty"`
 	// The spend limit. Unset is no limit.
 	SpendLimit *v1.SpendLimit `protobuf:"bytes,3,opt,name=spend_limit,json=spendLimit,proto3" json:"spend_limit,omitempty"`
 	// The reason, for people, why no turn of the sweep begins: the spend limit is reached. Empty if
@@ -414,8 +415,16 @@ type SweepControl struct {
 	// The begun rounds after round 0, by number. Round 0 plays all rollouts. A rollout belongs to the
 	// last round that lists it.
 	Rounds []*SweepRound `protobuf:"bytes,6,rep,name=rounds,proto3" json:"rounds,omitempty"`
-	// The team that has reserved the id of the sweep, before there is a plan. Empty without teams.
-	Team          string `protobuf:"bytes,7,opt,name=team,proto3" json:"team,omitempty"`
+	// The team that has reserved the id of the sweep, before there is a plan or after it was deleted.
+	// Empty without teams.
+	Team string `protobuf:"bytes,7,opt,name=team,proto3" json:"team,omitempty"`
+	// Whether no turn of the sweep begins, unless it is cancelled.
+	Paused bool `protobuf:"varint,8,opt,name=paused,proto3" json:"paused,omitempty"`
+	// Whether the sweep was deleted, or is being deleted while it has a plan. Then only team,
+	// spend_limit and rollouts are set too: they still count against the budget of the team.
+	Deleted bool `protobuf:"varint,9,opt,name=deleted,proto3" json:"deleted,omitempty"`
+	// Rollouts of the plan of a deleted sweep.
+	Rollouts      int64 `protobuf:"varint,10,opt,name=rollouts,proto3" json:"rollouts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -457,9 +466,9 @@ func (x *SweepControl) GetParallel() int32 {
 	return 0
 }
 
-func (x *SweepControl) GetParallelRound() int32 {
-	if x != nil {
-		return x.ParallelRound
+func (x *SweepControl) GetLimitsRound() int32 {
+	if x != nil && x.LimitsRound != nil {
+		return *x.LimitsRound
 	}
 	return 0
 }
@@ -497,6 +506,27 @@ func (x *SweepControl) GetTeam() string {
 		return x.Team
 	}
 	return ""
+}
+
+func (x *SweepControl) GetPaused() bool {
+	if x != nil {
+		return x.Paused
+	}
+	return false
+}
+
+func (x *SweepControl) GetDeleted() bool {
+	if x != nil {
+		return x.Deleted
+	}
+	return false
+}
+
+func (x *SweepControl) GetRollouts() int64 {
+	if x != nil {
+		return x.Rollouts
+	}
+	return 0
 }
 
 // SweepRound lists the rollouts of a later round.
@@ -696,10 +726,8 @@ type Load struct {
 	Ahead int32 `protobuf:"varint,2,opt,name=ahead,proto3" json:"ahead,omitempty"`
 	// Orchestrator: ended rollouts that wait for their score.
 	Scoring int32 `protobuf:"varint,3,opt,name=scoring,proto3" json:"scoring,omitempty"`
-	// Gateway: requests to models without an answer yet.
-	Asked int32 `protobuf:"varint,4,opt,name=asked,proto3" json:"asked,omitempty"`
-	// Gateway: requests to models that wait for the limits of their provider.
-	Limited       int32 `protobuf:"varint,5,opt,name=limited,proto3" json:"limited,omitempty"`
+	// Gateway: requests to models, by provider.
+	Providers     map[string]*ProviderLoad `protobuf:"bytes,4,rep,name=providers,proto3" json:"providers,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -755,14 +783,62 @@ func (x *Load) GetScoring() int32 {
 	return 0
 }
 
-func (x *Load) GetAsked() int32 {
+func (x *Load) GetProviders() map[string]*ProviderLoad {
+	if x != nil {
+		return x.Providers
+	}
+	return nil
+}
+
+// ProviderLoad counts requests to the models of one provider.
+type ProviderLoad struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Requests without an answer yet.
+	Asked int32 `protobuf:"varint,1,opt,name=asked,proto3" json:"asked,omitempty"`
+	// Requests that wait for the limits of the provider.
+	Limited       int32 `protobuf:"varint,2,opt,name=limited,proto3" json:"limited,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProviderLoad) Reset() {
+	*x = ProviderLoad{}
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProviderLoad) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProviderLoad) ProtoMessage() {}
+
+func (x *ProviderLoad) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProviderLoad.ProtoReflect.Descriptor instead.
+func (*ProviderLoad) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *ProviderLoad) GetAsked() int32 {
 	if x != nil {
 		return x.Asked
 	}
 	return 0
 }
 
-func (x *Load) GetLimited() int32 {
+func (x *ProviderLoad) GetLimited() int32 {
 	if x != nil {
 		return x.Limited
 	}
@@ -809,7 +885,7 @@ type Rollout struct {
 
 func (x *Rollout) Reset() {
 	*x = Rollout{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[6]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -821,7 +897,7 @@ func (x *Rollout) String() string {
 func (*Rollout) ProtoMessage() {}
 
 func (x *Rollout) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[6]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -834,7 +910,7 @@ func (x *Rollout) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rollout.ProtoReflect.Descriptor instead.
 func (*Rollout) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{6}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Rollout) GetId() string {
@@ -967,7 +1043,7 @@ type LogEntry struct {
 
 func (x *LogEntry) Reset() {
 	*x = LogEntry{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[7]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -979,7 +1055,7 @@ func (x *LogEntry) String() string {
 func (*LogEntry) ProtoMessage() {}
 
 func (x *LogEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[7]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -992,7 +1068,7 @@ func (x *LogEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogEntry.ProtoReflect.Descriptor instead.
 func (*LogEntry) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{7}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *LogEntry) GetStart() *Start {
@@ -1067,7 +1143,7 @@ type Start struct {
 
 func (x *Start) Reset() {
 	*x = Start{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[8]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1079,7 +1155,7 @@ func (x *Start) String() string {
 func (*Start) ProtoMessage() {}
 
 func (x *Start) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[8]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1092,7 +1168,7 @@ func (x *Start) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Start.ProtoReflect.Descriptor instead.
 func (*Start) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{8}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Start) GetRollout() *Rollout {
@@ -1157,7 +1233,7 @@ type Claim struct {
 
 func (x *Claim) Reset() {
 	*x = Claim{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[9]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1169,7 +1245,7 @@ func (x *Claim) String() string {
 func (*Claim) ProtoMessage() {}
 
 func (x *Claim) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[9]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1182,7 +1258,7 @@ func (x *Claim) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Claim.ProtoReflect.Descriptor instead.
 func (*Claim) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{9}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Claim) GetWorker() string {
@@ -1249,7 +1325,7 @@ type Turn struct {
 
 func (x *Turn) Reset() {
 	*x = Turn{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[10]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1261,7 +1337,7 @@ func (x *Turn) String() string {
 func (*Turn) ProtoMessage() {}
 
 func (x *Turn) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[10]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1274,7 +1350,7 @@ func (x *Turn) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Turn.ProtoReflect.Descriptor instead.
 func (*Turn) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{10}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Turn) GetMessages() []*v12.Message {
@@ -1362,7 +1438,7 @@ type AnsweredTurn struct {
 
 func (x *AnsweredTurn) Reset() {
 	*x = AnsweredTurn{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[11]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1374,7 +1450,7 @@ func (x *AnsweredTurn) String() string {
 func (*AnsweredTurn) ProtoMessage() {}
 
 func (x *AnsweredTurn) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[11]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1387,7 +1463,7 @@ func (x *AnsweredTurn) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnsweredTurn.ProtoReflect.Descriptor instead.
 func (*AnsweredTurn) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{11}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *AnsweredTurn) GetRole() v12.Role {
@@ -1427,7 +1503,7 @@ type TurnUsage struct {
 
 func (x *TurnUsage) Reset() {
 	*x = TurnUsage{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[12]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1439,7 +1515,7 @@ func (x *TurnUsage) String() string {
 func (*TurnUsage) ProtoMessage() {}
 
 func (x *TurnUsage) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[12]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1452,7 +1528,7 @@ func (x *TurnUsage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TurnUsage.ProtoReflect.Descriptor instead.
 func (*TurnUsage) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{12}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *TurnUsage) GetRole() v12.Role {
@@ -1498,7 +1574,7 @@ type End struct {
 
 func (x *End) Reset() {
 	*x = End{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[13]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1510,7 +1586,7 @@ func (x *End) String() string {
 func (*End) ProtoMessage() {}
 
 func (x *End) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[13]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1523,7 +1599,7 @@ func (x *End) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use End.ProtoReflect.Descriptor instead.
 func (*End) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{13}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *End) GetReason() EndReason {
@@ -1583,7 +1659,7 @@ type Snapshot struct {
 
 func (x *Snapshot) Reset() {
 	*x = Snapshot{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[14]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1595,7 +1671,7 @@ func (x *Snapshot) String() string {
 func (*Snapshot) ProtoMessage() {}
 
 func (x *Snapshot) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[14]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1608,7 +1684,7 @@ func (x *Snapshot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Snapshot.ProtoReflect.Descriptor instead.
 func (*Snapshot) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{14}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Snapshot) GetSessionId() string {
@@ -1640,7 +1716,7 @@ type Match struct {
 
 func (x *Match) Reset() {
 	*x = Match{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[15]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1652,7 +1728,7 @@ func (x *Match) String() string {
 func (*Match) ProtoMessage() {}
 
 func (x *Match) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[15]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1665,7 +1741,7 @@ func (x *Match) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Match.ProtoReflect.Descriptor instead.
 func (*Match) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{15}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Match) GetNode() int32 {
@@ -1706,7 +1782,7 @@ type UserFlag struct {
 
 func (x *UserFlag) Reset() {
 	*x = UserFlag{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[16]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1718,7 +1794,7 @@ func (x *UserFlag) String() string {
 func (*UserFlag) ProtoMessage() {}
 
 func (x *UserFlag) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[16]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1731,7 +1807,7 @@ func (x *UserFlag) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UserFlag.ProtoReflect.Descriptor instead.
 func (*UserFlag) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{16}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *UserFlag) GetRule() string {
@@ -1798,7 +1874,7 @@ type Result struct {
 
 func (x *Result) Reset() {
 	*x = Result{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[17]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1810,7 +1886,7 @@ func (x *Result) String() string {
 func (*Result) ProtoMessage() {}
 
 func (x *Result) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[17]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1823,7 +1899,7 @@ func (x *Result) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Result.ProtoReflect.Descriptor instead.
 func (*Result) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{17}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Result) GetRollout() *Rollout {
@@ -1950,7 +2026,7 @@ type Cause struct {
 
 func (x *Cause) Reset() {
 	*x = Cause{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[18]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1962,7 +2038,7 @@ func (x *Cause) String() string {
 func (*Cause) ProtoMessage() {}
 
 func (x *Cause) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[18]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1975,7 +2051,7 @@ func (x *Cause) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cause.ProtoReflect.Descriptor instead.
 func (*Cause) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{18}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Cause) GetKind() CauseKind {
@@ -2030,7 +2106,7 @@ type CallGrade struct {
 
 func (x *CallGrade) Reset() {
 	*x = CallGrade{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[19]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2042,7 +2118,7 @@ func (x *CallGrade) String() string {
 func (*CallGrade) ProtoMessage() {}
 
 func (x *CallGrade) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[19]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2055,7 +2131,7 @@ func (x *CallGrade) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallGrade.ProtoReflect.Descriptor instead.
 func (*CallGrade) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{19}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *CallGrade) GetPrediction() string {
@@ -2104,7 +2180,7 @@ type CallVerdict struct {
 
 func (x *CallVerdict) Reset() {
 	*x = CallVerdict{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[20]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2116,7 +2192,7 @@ func (x *CallVerdict) String() string {
 func (*CallVerdict) ProtoMessage() {}
 
 func (x *CallVerdict) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[20]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2129,7 +2205,7 @@ func (x *CallVerdict) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallVerdict.ProtoReflect.Descriptor instead.
 func (*CallVerdict) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{20}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *CallVerdict) GetCorrect() bool {
@@ -2174,7 +2250,7 @@ type Membership struct {
 
 func (x *Membership) Reset() {
 	*x = Membership{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[21]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2186,7 +2262,7 @@ func (x *Membership) String() string {
 func (*Membership) ProtoMessage() {}
 
 func (x *Membership) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[21]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2199,7 +2275,7 @@ func (x *Membership) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Membership.ProtoReflect.Descriptor instead.
 func (*Membership) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{21}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Membership) GetEpoch() int64 {
@@ -2233,16 +2309,21 @@ const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"\x06replay\x18\x0f \x01(\bR\x06replay\x12\x1b\n" +
 	"\tmax_bytes\x18\x10 \x01(\x03R\bmaxBytes\x12!\n" +
 	"\frepeat_limit\x18\x11 \x01(\x05R\vrepeatLimit\x12\x12\n" +
-	"\x04team\x18\x12 \x01(\tR\x04team\"\xc2\x02\n" +
+	"\x04team\x18\x12 \x01(\tR\x04team\"\xa2\x03\n" +
 	"\fSweepControl\x12\x1a\n" +
-	"\bparallel\x18\x01 \x01(\x05R\bparallel\x12%\n" +
-	"\x0eparallel_round\x18\x02 \x01(\x05R\rparallelRound\x12C\n" +
+	"\bparallel\x18\x01 \x01(\x05R\bparallel\x12&\n" +
+	"\flimits_round\x18\x02 \x01(\x05H\x00R\vlimitsRound\x88\x01\x01\x12C\n" +
 	"\vspend_limit\x18\x03 \x01(\v2\".toolsandbox.agentgw.v1.SpendLimitR\n" +
 	"spendLimit\x12\x1c\n" +
 	"\texhausted\x18\x04 \x01(\tR\texhausted\x12,\n" +
-	"\x0fcancelled_round\x18\x05 \x01(\x05H\x00R\x0ecancelledRound\x88\x01\x01\x126\n" +
+	"\x0fcancelled_round\x18\x05 \x01(\x05H\x01R\x0ecancelledRound\x88\x01\x01\x126\n" +
 	"\x06rounds\x18\x06 \x03(\v2\x1e.toolsandbox.bus.v1.SweepRoundR\x06rounds\x12\x12\n" +
-	"\x04team\x18\a \x01(\tR\x04teamB\x12\n" +
+	"\x04team\x18\a \x01(\tR\x04team\x12\x16\n" +
+	"\x06paused\x18\b \x01(\bR\x06paused\x12\x18\n" +
+	"\adeleted\x18\t \x01(\bR\adeleted\x12\x1a\n" +
+	"\brollouts\x18\n" +
+	" \x01(\x03R\brolloutsB\x0f\n" +
+	"\r_limits_roundB\x12\n" +
 	"\x10_cancelled_round\"@\n" +
 	"\n" +
 	"SweepRound\x12\x16\n" +
@@ -2255,13 +2336,18 @@ const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"\x03Job\x125\n" +
 	"\arollout\x18\x01 \x01(\v2\x1b.toolsandbox.bus.v1.RolloutR\arollout\x12\x1a\n" +
 	"\bparallel\x18\x02 \x01(\x05R\bparallel\x12\x14\n" +
-	"\x05round\x18\x03 \x01(\x05R\x05round\"\x80\x01\n" +
+	"\x05round\x18\x03 \x01(\x05R\x05round\"\xf7\x01\n" +
 	"\x04Load\x12\x18\n" +
 	"\arunning\x18\x01 \x01(\x05R\arunning\x12\x14\n" +
 	"\x05ahead\x18\x02 \x01(\x05R\x05ahead\x12\x18\n" +
-	"\ascoring\x18\x03 \x01(\x05R\ascoring\x12\x14\n" +
-	"\x05asked\x18\x04 \x01(\x05R\x05asked\x12\x18\n" +
-	"\alimited\x18\x05 \x01(\x05R\alimited\"\x8a\x04\n" +
+	"\ascoring\x18\x03 \x01(\x05R\ascoring\x12E\n" +
+	"\tproviders\x18\x04 \x03(\v2'.toolsandbox.bus.v1.Load.ProvidersEntryR\tproviders\x1a^\n" +
+	"\x0eProvidersEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x126\n" +
+	"\x05value\x18\x02 \x01(\v2 .toolsandbox.bus.v1.ProviderLoadR\x05value:\x028\x01\">\n" +
+	"\fProviderLoad\x12\x14\n" +
+	"\x05asked\x18\x01 \x01(\x05R\x05asked\x12\x18\n" +
+	"\alimited\x18\x02 \x01(\x05R\alimited\"\x8a\x04\n" +
 	"\aRollout\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x19\n" +
 	"\bsweep_id\x18\x02 \x01(\tR\asweepId\x12\x1a\n" +
@@ -2448,7 +2534,7 @@ func file_toolsandbox_bus_v1_bus_proto_rawDescGZIP() []byte {
 }
 
 var file_toolsandbox_bus_v1_bus_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_toolsandbox_bus_v1_bus_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
+var file_toolsandbox_bus_v1_bus_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
 var file_toolsandbox_bus_v1_bus_proto_goTypes = []any{
 	(EndReason)(0),                // 0: toolsandbox.bus.v1.EndReason
 	(CauseKind)(0),                // 1: toolsandbox.bus.v1.CauseKind
@@ -2458,89 +2544,93 @@ var file_toolsandbox_bus_v1_bus_proto_goTypes = []any{
 	(*SweepScenario)(nil),         // 5: toolsandbox.bus.v1.SweepScenario
 	(*Job)(nil),                   // 6: toolsandbox.bus.v1.Job
 	(*Load)(nil),                  // 7: toolsandbox.bus.v1.Load
-	(*Rollout)(nil),               // 8: toolsandbox.bus.v1.Rollout
-	(*LogEntry)(nil),              // 9: toolsandbox.bus.v1.LogEntry
-	(*Start)(nil),                 // 10: toolsandbox.bus.v1.Start
-	(*Claim)(nil),                 // 11: toolsandbox.bus.v1.Claim
-	(*Turn)(nil),                  // 12: toolsandbox.bus.v1.Turn
-	(*AnsweredTurn)(nil),          // 13: toolsandbox.bus.v1.AnsweredTurn
-	(*TurnUsage)(nil),             // 14: toolsandbox.bus.v1.TurnUsage
-	(*End)(nil),                   // 15: toolsandbox.bus.v1.End
-	(*Snapshot)(nil),              // 16: toolsandbox.bus.v1.Snapshot
-	(*Match)(nil),                 // 17: toolsandbox.bus.v1.Match
-	(*UserFlag)(nil),              // 18: toolsandbox.bus.v1.UserFlag
-	(*Result)(nil),                // 19: toolsandbox.bus.v1.Result
-	(*Cause)(nil),                 // 20: toolsandbox.bus.v1.Cause
-	(*CallGrade)(nil),             // 21: toolsandbox.bus.v1.CallGrade
-	(*CallVerdict)(nil),           // 22: toolsandbox.bus.v1.CallVerdict
-	(*Membership)(nil),            // 23: toolsandbox.bus.v1.Membership
-	(*v1.Player)(nil),             // 24: toolsandbox.agentgw.v1.Player
-	(v11.HostedServices)(0),       // 25: toolsandbox.toolhost.v1.HostedServices
-	(*v1.SpendLimit)(nil),         // 26: toolsandbox.agentgw.v1.SpendLimit
-	(*v12.Message)(nil),           // 27: toolsandbox.world.v1.Message
-	(*v12.TableVersion)(nil),      // 28: toolsandbox.world.v1.TableVersion
-	(*v13.Clock)(nil),             // 29: toolsandbox.setup.v1.Clock
-	(*timestamppb.Timestamp)(nil), // 30: google.protobuf.Timestamp
-	(*v1.Usage)(nil),              // 31: toolsandbox.agentgw.v1.Usage
-	(*v11.ServiceAnswer)(nil),     // 32: toolsandbox.toolhost.v1.ServiceAnswer
-	(*v1.Remark)(nil),             // 33: toolsandbox.agentgw.v1.Remark
-	(*v1.Instance)(nil),           // 34: toolsandbox.agentgw.v1.Instance
-	(v12.Role)(0),                 // 35: toolsandbox.world.v1.Role
-	(v1.FailureClass)(0),          // 36: toolsandbox.agentgw.v1.FailureClass
-	(*v12.Table)(nil),             // 37: toolsandbox.world.v1.Table
+	(*ProviderLoad)(nil),          // 8: toolsandbox.bus.v1.ProviderLoad
+	(*Rollout)(nil),               // 9: toolsandbox.bus.v1.Rollout
+	(*LogEntry)(nil),              // 10: toolsandbox.bus.v1.LogEntry
+	(*Start)(nil),                 // 11: toolsandbox.bus.v1.Start
+	(*Claim)(nil),                 // 12: toolsandbox.bus.v1.Claim
+	(*Turn)(nil),                  // 13: toolsandbox.bus.v1.Turn
+	(*AnsweredTurn)(nil),          // 14: toolsandbox.bus.v1.AnsweredTurn
+	(*TurnUsage)(nil),             // 15: toolsandbox.bus.v1.TurnUsage
+	(*End)(nil),                   // 16: toolsandbox.bus.v1.End
+	(*Snapshot)(nil),              // 17: toolsandbox.bus.v1.Snapshot
+	(*Match)(nil),                 // 18: toolsandbox.bus.v1.Match
+	(*UserFlag)(nil),              // 19: toolsandbox.bus.v1.UserFlag
+	(*Result)(nil),                // 20: toolsandbox.bus.v1.Result
+	(*Cause)(nil),                 // 21: toolsandbox.bus.v1.Cause
+	(*CallGrade)(nil),             // 22: toolsandbox.bus.v1.CallGrade
+	(*CallVerdict)(nil),           // 23: toolsandbox.bus.v1.CallVerdict
+	(*Membership)(nil),            // 24: toolsandbox.bus.v1.Membership
+	nil,                           // 25: toolsandbox.bus.v1.Load.ProvidersEntry
+	(*v1.Player)(nil),             // 26: toolsandbox.agentgw.v1.Player
+	(v11.HostedServices)(0),       // 27: toolsandbox.toolhost.v1.HostedServices
+	(*v1.SpendLimit)(nil),         // 28: toolsandbox.agentgw.v1.SpendLimit
+	(*v12.Message)(nil),           // 29: toolsandbox.world.v1.Message
+	(*v12.TableVersion)(nil),      // 30: toolsandbox.world.v1.TableVersion
+	(*v13.Clock)(nil),             // 31: toolsandbox.setup.v1.Clock
+	(*timestamppb.Timestamp)(nil), // 32: google.protobuf.Timestamp
+	(*v1.Usage)(nil),              // 33: toolsandbox.agentgw.v1.Usage
+	(*v11.ServiceAnswer)(nil),     // 34: toolsandbox.toolhost.v1.ServiceAnswer
+	(*v1.Remark)(nil),             // 35: toolsandbox.agentgw.v1.Remark
+	(*v1.Instance)(nil),           // 36: toolsandbox.agentgw.v1.Instance
+	(v12.Role)(0),                 // 37: toolsandbox.world.v1.Role
+	(v1.FailureClass)(0),          // 38: toolsandbox.agentgw.v1.FailureClass
+	(*v12.Table)(nil),             // 39: toolsandbox.world.v1.Table
 }
 var file_toolsandbox_bus_v1_bus_proto_depIdxs = []int32{
 	5,  // 0: toolsandbox.bus.v1.Sweep.scenarios:type_name -> toolsandbox.bus.v1.SweepScenario
-	24, // 1: toolsandbox.bus.v1.Sweep.agents:type_name -> toolsandbox.agentgw.v1.Player
-	24, // 2: toolsandbox.bus.v1.Sweep.users:type_name -> toolsandbox.agentgw.v1.Player
-	25, // 3: toolsandbox.bus.v1.Sweep.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
-	26, // 4: toolsandbox.bus.v1.SweepControl.spend_limit:type_name -> toolsandbox.agentgw.v1.SpendLimit
+	26, // 1: toolsandbox.bus.v1.Sweep.agents:type_name -> toolsandbox.agentgw.v1.Player
+	26, // 2: toolsandbox.bus.v1.Sweep.users:type_name -> toolsandbox.agentgw.v1.Player
+	27, // 3: toolsandbox.bus.v1.Sweep.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
+	28, // 4: toolsandbox.bus.v1.SweepControl.spend_limit:type_name -> toolsandbox.agentgw.v1.SpendLimit
 	4,  // 5: toolsandbox.bus.v1.SweepControl.rounds:type_name -> toolsandbox.bus.v1.SweepRound
-	8,  // 6: toolsandbox.bus.v1.Job.rollout:type_name -> toolsandbox.bus.v1.Rollout
-	24, // 7: toolsandbox.bus.v1.Rollout.agent:type_name -> toolsandbox.agentgw.v1.Player
-	24, // 8: toolsandbox.bus.v1.Rollout.user:type_name -> toolsandbox.agentgw.v1.Player
-	25, // 9: toolsandbox.bus.v1.Rollout.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
-	10, // 10: toolsandbox.bus.v1.LogEntry.start:type_name -> toolsandbox.bus.v1.Start
-	11, // 11: toolsandbox.bus.v1.LogEntry.claim:type_name -> toolsandbox.bus.v1.Claim
-	12, // 12: toolsandbox.bus.v1.LogEntry.turns:type_name -> toolsandbox.bus.v1.Turn
-	15, // 13: toolsandbox.bus.v1.LogEntry.end:type_name -> toolsandbox.bus.v1.End
-	8,  // 14: toolsandbox.bus.v1.Start.rollout:type_name -> toolsandbox.bus.v1.Rollout
-	27, // 15: toolsandbox.bus.v1.Start.messages:type_name -> toolsandbox.world.v1.Message
-	28, // 16: toolsandbox.bus.v1.Start.versions:type_name -> toolsandbox.world.v1.TableVersion
-	29, // 17: toolsandbox.bus.v1.Start.clock:type_name -> toolsandbox.setup.v1.Clock
-	28, // 18: toolsandbox.bus.v1.Claim.versions:type_name -> toolsandbox.world.v1.TableVersion
-	30, // 19: toolsandbox.bus.v1.Claim.started:type_name -> google.protobuf.Timestamp
-	27, // 20: toolsandbox.bus.v1.Turn.messages:type_name -> toolsandbox.world.v1.Message
-	28, // 21: toolsandbox.bus.v1.Turn.versions:type_name -> toolsandbox.world.v1.TableVersion
-	31, // 22: toolsandbox.bus.v1.Turn.usage:type_name -> toolsandbox.agentgw.v1.Usage
-	32, // 23: toolsandbox.bus.v1.Turn.service_answers:type_name -> toolsandbox.toolhost.v1.ServiceAnswer
-	33, // 24: toolsandbox.bus.v1.Turn.remarks:type_name -> toolsandbox.agentgw.v1.Remark
-	34, // 25: toolsandbox.bus.v1.Turn.answered_by:type_name -> toolsandbox.agentgw.v1.Instance
-	35, // 26: toolsandbox.bus.v1.AnsweredTurn.role:type_name -> toolsandbox.world.v1.Role
-	34, // 27: toolsandbox.bus.v1.AnsweredTurn.instance:type_name -> toolsandbox.agentgw.v1.Instance
-	35, // 28: toolsandbox.bus.v1.TurnUsage.role:type_name -> toolsandbox.world.v1.Role
-	31, // 29: toolsandbox.bus.v1.TurnUsage.usage:type_name -> toolsandbox.agentgw.v1.Usage
-	0,  // 30: toolsandbox.bus.v1.End.reason:type_name -> toolsandbox.bus.v1.EndReason
-	14, // 31: toolsandbox.bus.v1.End.usage:type_name -> toolsandbox.bus.v1.TurnUsage
-	36, // 32: toolsandbox.bus.v1.End.failure_class:type_name -> toolsandbox.agentgw.v1.FailureClass
-	13, // 33: toolsandbox.bus.v1.End.answered:type_name -> toolsandbox.bus.v1.AnsweredTurn
-	37, // 34: toolsandbox.bus.v1.Snapshot.tables:type_name -> toolsandbox.world.v1.Table
-	8,  // 35: toolsandbox.bus.v1.Result.rollout:type_name -> toolsandbox.bus.v1.Rollout
-	15, // 36: toolsandbox.bus.v1.Result.end:type_name -> toolsandbox.bus.v1.End
-	17, // 37: toolsandbox.bus.v1.Result.milestones:type_name -> toolsandbox.bus.v1.Match
-	17, // 38: toolsandbox.bus.v1.Result.minefields:type_name -> toolsandbox.bus.v1.Match
-	18, // 39: toolsandbox.bus.v1.Result.user_flags:type_name -> toolsandbox.bus.v1.UserFlag
-	21, // 40: toolsandbox.bus.v1.Result.call_grade:type_name -> toolsandbox.bus.v1.CallGrade
-	20, // 41: toolsandbox.bus.v1.Result.causes:type_name -> toolsandbox.bus.v1.Cause
-	1,  // 42: toolsandbox.bus.v1.Cause.kind:type_name -> toolsandbox.bus.v1.CauseKind
-	35, // 43: toolsandbox.bus.v1.Cause.role:type_name -> toolsandbox.world.v1.Role
-	22, // 44: toolsandbox.bus.v1.CallGrade.euroeval:type_name -> toolsandbox.bus.v1.CallVerdict
-	22, // 45: toolsandbox.bus.v1.CallGrade.bfcl_strict:type_name -> toolsandbox.bus.v1.CallVerdict
-	46, // [46:46] is the sub-list for method output_type
-	46, // [46:46] is the sub-list for method input_type
-	46, // [46:46] is the sub-list for extension type_name
-	46, // [46:46] is the sub-list for extension extendee
-	0,  // [0:46] is the sub-list for field type_name
+	9,  // 6: toolsandbox.bus.v1.Job.rollout:type_name -> toolsandbox.bus.v1.Rollout
+	25, // 7: toolsandbox.bus.v1.Load.providers:type_name -> toolsandbox.bus.v1.Load.ProvidersEntry
+	26, // 8: toolsandbox.bus.v1.Rollout.agent:type_name -> toolsandbox.agentgw.v1.Player
+	26, // 9: toolsandbox.bus.v1.Rollout.user:type_name -> toolsandbox.agentgw.v1.Player
+	27, // 10: toolsandbox.bus.v1.Rollout.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
+	11, // 11: toolsandbox.bus.v1.LogEntry.start:type_name -> toolsandbox.bus.v1.Start
+	12, // 12: toolsandbox.bus.v1.LogEntry.claim:type_name -> toolsandbox.bus.v1.Claim
+	13, // 13: toolsandbox.bus.v1.LogEntry.turns:type_name -> toolsandbox.bus.v1.Turn
+	16, // 14: toolsandbox.bus.v1.LogEntry.end:type_name -> toolsandbox.bus.v1.End
+	9,  // 15: toolsandbox.bus.v1.Start.rollout:type_name -> toolsandbox.bus.v1.Rollout
+	29, // 16: toolsandbox.bus.v1.Start.messages:type_name -> toolsandbox.world.v1.Message
+	30, // 17: toolsandbox.bus.v1.Start.versions:type_name -> toolsandbox.world.v1.TableVersion
+	31, // 18: toolsandbox.bus.v1.Start.clock:type_name -> toolsandbox.setup.v1.Clock
+	30, // 19: toolsandbox.bus.v1.Claim.versions:type_name -> toolsandbox.world.v1.TableVersion
+	32, // 20: toolsandbox.bus.v1.Claim.started:type_name -> google.protobuf.Timestamp
+	29, // 21: toolsandbox.bus.v1.Turn.messages:type_name -> toolsandbox.world.v1.Message
+	30, // 22: toolsandbox.bus.v1.Turn.versions:type_name -> toolsandbox.world.v1.TableVersion
+	33, // 23: toolsandbox.bus.v1.Turn.usage:type_name -> toolsandbox.agentgw.v1.Usage
+	34, // 24: toolsandbox.bus.v1.Turn.service_answers:type_name -> toolsandbox.toolhost.v1.ServiceAnswer
+	35, // 25: toolsandbox.bus.v1.Turn.remarks:type_name -> toolsandbox.agentgw.v1.Remark
+	36, // 26: toolsandbox.bus.v1.Turn.answered_by:type_name -> toolsandbox.agentgw.v1.Instance
+	37, // 27: toolsandbox.bus.v1.AnsweredTurn.role:type_name -> toolsandbox.world.v1.Role
+	36, // 28: toolsandbox.bus.v1.AnsweredTurn.instance:type_name -> toolsandbox.agentgw.v1.Instance
+	37, // 29: toolsandbox.bus.v1.TurnUsage.role:type_name -> toolsandbox.world.v1.Role
+	33, // 30: toolsandbox.bus.v1.TurnUsage.usage:type_name -> toolsandbox.agentgw.v1.Usage
+	0,  // 31: toolsandbox.bus.v1.End.reason:type_name -> toolsandbox.bus.v1.EndReason
+	15, // 32: toolsandbox.bus.v1.End.usage:type_name -> toolsandbox.bus.v1.TurnUsage
+	38, // 33: toolsandbox.bus.v1.End.failure_class:type_name -> toolsandbox.agentgw.v1.FailureClass
+	14, // 34: toolsandbox.bus.v1.End.answered:type_name -> toolsandbox.bus.v1.AnsweredTurn
+	39, // 35: toolsandbox.bus.v1.Snapshot.tables:type_name -> toolsandbox.world.v1.Table
+	9,  // 36: toolsandbox.bus.v1.Result.rollout:type_name -> toolsandbox.bus.v1.Rollout
+	16, // 37: toolsandbox.bus.v1.Result.end:type_name -> toolsandbox.bus.v1.End
+	18, // 38: toolsandbox.bus.v1.Result.milestones:type_name -> toolsandbox.bus.v1.Match
+	18, // 39: toolsandbox.bus.v1.Result.minefields:type_name -> toolsandbox.bus.v1.Match
+	19, // 40: toolsandbox.bus.v1.Result.user_flags:type_name -> toolsandbox.bus.v1.UserFlag
+	22, // 41: toolsandbox.bus.v1.Result.call_grade:type_name -> toolsandbox.bus.v1.CallGrade
+	21, // 42: toolsandbox.bus.v1.Result.causes:type_name -> toolsandbox.bus.v1.Cause
+	1,  // 43: toolsandbox.bus.v1.Cause.kind:type_name -> toolsandbox.bus.v1.CauseKind
+	37, // 44: toolsandbox.bus.v1.Cause.role:type_name -> toolsandbox.world.v1.Role
+	23, // 45: toolsandbox.bus.v1.CallGrade.euroeval:type_name -> toolsandbox.bus.v1.CallVerdict
+	23, // 46: toolsandbox.bus.v1.CallGrade.bfcl_strict:type_name -> toolsandbox.bus.v1.CallVerdict
+	8,  // 47: toolsandbox.bus.v1.Load.ProvidersEntry.value:type_name -> toolsandbox.bus.v1.ProviderLoad
+	48, // [48:48] is the sub-list for method output_type
+	48, // [48:48] is the sub-list for method input_type
+	48, // [48:48] is the sub-list for extension type_name
+	48, // [48:48] is the sub-list for extension extendee
+	0,  // [0:48] is the sub-list for field type_name
 }
 
 func init() { file_toolsandbox_bus_v1_bus_proto_init() }
@@ -2549,15 +2639,15 @@ func file_toolsandbox_bus_v1_bus_proto_init() {
 		return
 	}
 	file_toolsandbox_bus_v1_bus_proto_msgTypes[1].OneofWrappers = []any{}
-	file_toolsandbox_bus_v1_bus_proto_msgTypes[8].OneofWrappers = []any{}
-	file_toolsandbox_bus_v1_bus_proto_msgTypes[10].OneofWrappers = []any{}
+	file_toolsandbox_bus_v1_bus_proto_msgTypes[9].OneofWrappers = []any{}
+	file_toolsandbox_bus_v1_bus_proto_msgTypes[11].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_toolsandbox_bus_v1_bus_proto_rawDesc), len(file_toolsandbox_bus_v1_bus_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   22,
+			NumMessages:   24,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

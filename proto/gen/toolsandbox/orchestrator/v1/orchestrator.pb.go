@@ -45,9 +45,9 @@ type SweepSpec struct {
 	Trials int32 `protobuf:"varint,4,opt,name=trials,proto3" json:"trials,omitempty"`
 	// Seed of the sweep. Each rollout derives its own seed from it.
 	Seed int64 `protobuf:"varint,5,opt,name=seed,proto3" json:"seed,omitempty"`
-	// Concurrent rollouts per worker process. 0 means the workers' configuration. It may change
-	// whenever the sweep is created again, and then also applies to queued rollouts. The value of the
-	// highest round applies, and within a round the last one.
+	// Concurrent rollouts per worker process. 0 means the workers' configuration. The creation of a
+	// later round changes it, also for queued rollouts; repeating a creation does not. UpdateSweep
+	// changes it at any time.
 	Parallel int32 `protobuf:"varint,6,opt,name=parallel,proto3" json:"parallel,omitempty"`
 	// Abort on a model's mistake where the original does.
 	Compat bool `protobuf:"varint,7,opt,name=compat,proto3" json:"compat,omitempty"`
@@ -234,8 +234,9 @@ type CreateSweepRequest struct {
 	SweepId string `protobuf:"bytes,1,opt,name=sweep_id,json=sweepId,proto3" json:"sweep_id,omitempty"`
 	// The specification.
 	Spec *SweepSpec `protobuf:"bytes,2,opt,name=spec,proto3" json:"spec,omitempty"`
-	// Spend limit of its models over all creations of the sweep. Not part of the specification: the
-	// last value applies, so that a higher limit resumes an exhausted sweep. Unset is no limit.
+	// Spend limit of its models over all rounds of the sweep. Unset is no limit. Not part of the
+	// specification: the creation of a later round changes it, so that a higher limit resumes an
+	// exhausted sweep; repeating a creation does not. UpdateSweep changes it at any time.
 	SpendLimit *v1.SpendLimit `protobuf:"bytes,3,opt,name=spend_limit,json=spendLimit,proto3" json:"spend_limit,omitempty"`
 	// Number of the round to begin, unless it has begun. Rollouts that ended without a score in an
 	// earlier round, because of an infrastructure failure or cancellation, are continued from the
@@ -540,7 +541,12 @@ type SweepProgress struct {
 	// Requests to models without an answer yet.
 	Asked int64 `protobuf:"varint,8,opt,name=asked,proto3" json:"asked,omitempty"`
 	// Requests to models that wait for the limits of their provider.
-	Limited       int64 `protobuf:"varint,9,opt,name=limited,proto3" json:"limited,omitempty"`
+	Limited int64 `protobuf:"varint,9,opt,name=limited,proto3" json:"limited,omitempty"`
+	// asked and limited by provider, by name.
+	Providers []*ProviderProgress `protobuf:"bytes,10,rep,name=providers,proto3" json:"providers,omitempty"`
+	// Whether the sweep is paused. Rollouts without a result then count as queued, unless they run or
+	// wait for their score.
+	Paused        bool `protobuf:"varint,11,opt,name=paused,proto3" json:"paused,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -638,6 +644,84 @@ func (x *SweepProgress) GetLimited() int64 {
 	return 0
 }
 
+func (x *SweepProgress) GetProviders() []*ProviderProgress {
+	if x != nil {
+		return x.Providers
+	}
+	return nil
+}
+
+func (x *SweepProgress) GetPaused() bool {
+	if x != nil {
+		return x.Paused
+	}
+	return false
+}
+
+// ProviderProgress counts requests to the models of one provider.
+type ProviderProgress struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The provider.
+	Provider string `protobuf:"bytes,1,opt,name=provider,proto3" json:"provider,omitempty"`
+	// Requests without an answer yet.
+	Asked int64 `protobuf:"varint,2,opt,name=asked,proto3" json:"asked,omitempty"`
+	// Requests that wait for the limits of the provider.
+	Limited       int64 `protobuf:"varint,3,opt,name=limited,proto3" json:"limited,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProviderProgress) Reset() {
+	*x = ProviderProgress{}
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProviderProgress) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProviderProgress) ProtoMessage() {}
+
+func (x *ProviderProgress) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProviderProgress.ProtoReflect.Descriptor instead.
+func (*ProviderProgress) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *ProviderProgress) GetProvider() string {
+	if x != nil {
+		return x.Provider
+	}
+	return ""
+}
+
+func (x *ProviderProgress) GetAsked() int64 {
+	if x != nil {
+		return x.Asked
+	}
+	return 0
+}
+
+func (x *ProviderProgress) GetLimited() int64 {
+	if x != nil {
+		return x.Limited
+	}
+	return 0
+}
+
 // SweepEnd ends a watch.
 type SweepEnd struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -652,7 +736,7 @@ type SweepEnd struct {
 
 func (x *SweepEnd) Reset() {
 	*x = SweepEnd{}
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[7]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -664,7 +748,7 @@ func (x *SweepEnd) String() string {
 func (*SweepEnd) ProtoMessage() {}
 
 func (x *SweepEnd) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[7]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -677,7 +761,7 @@ func (x *SweepEnd) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SweepEnd.ProtoReflect.Descriptor instead.
 func (*SweepEnd) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{7}
+	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *SweepEnd) GetCancelled() bool {
@@ -705,7 +789,7 @@ type CancelSweepRequest struct {
 
 func (x *CancelSweepRequest) Reset() {
 	*x = CancelSweepRequest{}
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[8]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -717,7 +801,7 @@ func (x *CancelSweepRequest) String() string {
 func (*CancelSweepRequest) ProtoMessage() {}
 
 func (x *CancelSweepRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[8]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -730,7 +814,7 @@ func (x *CancelSweepRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelSweepRequest.ProtoReflect.Descriptor instead.
 func (*CancelSweepRequest) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{8}
+	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *CancelSweepRequest) GetSweepId() string {
@@ -751,7 +835,7 @@ type CancelSweepResponse struct {
 
 func (x *CancelSweepResponse) Reset() {
 	*x = CancelSweepResponse{}
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[9]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -763,7 +847,7 @@ func (x *CancelSweepResponse) String() string {
 func (*CancelSweepResponse) ProtoMessage() {}
 
 func (x *CancelSweepResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[9]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -776,7 +860,7 @@ func (x *CancelSweepResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelSweepResponse.ProtoReflect.Descriptor instead.
 func (*CancelSweepResponse) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{9}
+	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *CancelSweepResponse) GetSweep() *SweepInfo {
@@ -784,6 +868,420 @@ func (x *CancelSweepResponse) GetSweep() *SweepInfo {
 		return x.Sweep
 	}
 	return nil
+}
+
+// GetSweepRequest names a sweep.
+type GetSweepRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The sweep.
+	SweepId string `protobuf:"bytes,1,opt,name=sweep_id,json=sweepId,proto3" json:"sweep_id,omitempty"`
+	// Also return the spending, and counted progress. That takes longer.
+	Detailed      bool `protobuf:"varint,2,opt,name=detailed,proto3" json:"detailed,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetSweepRequest) Reset() {
+	*x = GetSweepRequest{}
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetSweepRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetSweepRequest) ProtoMessage() {}
+
+func (x *GetSweepRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetSweepRequest.ProtoReflect.Descriptor instead.
+func (*GetSweepRequest) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *GetSweepRequest) GetSweepId() string {
+	if x != nil {
+		return x.SweepId
+	}
+	return ""
+}
+
+func (x *GetSweepRequest) GetDetailed() bool {
+	if x != nil {
+		return x.Detailed
+	}
+	return false
+}
+
+// GetSweepResponse holds the sweep.
+type GetSweepResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The sweep.
+	Sweep         *SweepInfo `protobuf:"bytes,1,opt,name=sweep,proto3" json:"sweep,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetSweepResponse) Reset() {
+	*x = GetSweepResponse{}
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetSweepResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetSweepResponse) ProtoMessage() {}
+
+func (x *GetSweepResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetSweepResponse.ProtoReflect.Descriptor instead.
+func (*GetSweepResponse) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *GetSweepResponse) GetSweep() *SweepInfo {
+	if x != nil {
+		return x.Sweep
+	}
+	return nil
+}
+
+// UpdateSweepRequest holds the changes of a sweep. Unset fields change nothing.
+type UpdateSweepRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The sweep.
+	SweepId string `protobuf:"bytes,1,opt,name=sweep_id,json=sweepId,proto3" json:"sweep_id,omitempty"`
+	// Whether the sweep is paused.
+	Paused *bool `protobuf:"varint,2,opt,name=paused,proto3,oneof" json:"paused,omitempty"`
+	// Concurrent rollouts per worker process. 0 means the workers' configuration, or what the caller's
+	// team is granted.
+	Parallel *int32 `protobuf:"varint,3,opt,name=parallel,proto3,oneof" json:"parallel,omitempty"`
+	// Tokens that its models may use in all. 0 removes the limit.
+	SpendTokens *int64 `protobuf:"varint,4,opt,name=spend_tokens,json=spendTokens,proto3,oneof" json:"spend_tokens,omitempty"`
+	// Millionths of a US dollar that its models may spend in all. 0 removes the limit.
+	SpendMicros   *int64 `protobuf:"varint,5,opt,name=spend_micros,json=spendMicros,proto3,oneof" json:"spend_micros,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UpdateSweepRequest) Reset() {
+	*x = UpdateSweepRequest{}
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UpdateSweepRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UpdateSweepRequest) ProtoMessage() {}
+
+func (x *UpdateSweepRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UpdateSweepRequest.ProtoReflect.Descriptor instead.
+func (*UpdateSweepRequest) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *UpdateSweepRequest) GetSweepId() string {
+	if x != nil {
+		return x.SweepId
+	}
+	return ""
+}
+
+func (x *UpdateSweepRequest) GetPaused() bool {
+	if x != nil && x.Paused != nil {
+		return *x.Paused
+	}
+	return false
+}
+
+func (x *UpdateSweepRequest) GetParallel() int32 {
+	if x != nil && x.Parallel != nil {
+		return *x.Parallel
+	}
+	return 0
+}
+
+func (x *UpdateSweepRequest) GetSpendTokens() int64 {
+	if x != nil && x.SpendTokens != nil {
+		return *x.SpendTokens
+	}
+	return 0
+}
+
+func (x *UpdateSweepRequest) GetSpendMicros() int64 {
+	if x != nil && x.SpendMicros != nil {
+		return *x.SpendMicros
+	}
+	return 0
+}
+
+// UpdateSweepResponse holds the sweep.
+type UpdateSweepResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its state after the changes.
+	Sweep         *SweepInfo `protobuf:"bytes,1,opt,name=sweep,proto3" json:"sweep,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UpdateSweepResponse) Reset() {
+	*x = UpdateSweepResponse{}
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UpdateSweepResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UpdateSweepResponse) ProtoMessage() {}
+
+func (x *UpdateSweepResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UpdateSweepResponse.ProtoReflect.Descriptor instead.
+func (*UpdateSweepResponse) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *UpdateSweepResponse) GetSweep() *SweepInfo {
+	if x != nil {
+		return x.Sweep
+	}
+	return nil
+}
+
+// RequeueSweepRequest names a sweep.
+type RequeueSweepRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The sweep.
+	SweepId       string `protobuf:"bytes,1,opt,name=sweep_id,json=sweepId,proto3" json:"sweep_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RequeueSweepRequest) Reset() {
+	*x = RequeueSweepRequest{}
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RequeueSweepRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RequeueSweepRequest) ProtoMessage() {}
+
+func (x *RequeueSweepRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RequeueSweepRequest.ProtoReflect.Descriptor instead.
+func (*RequeueSweepRequest) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *RequeueSweepRequest) GetSweepId() string {
+	if x != nil {
+		return x.SweepId
+	}
+	return ""
+}
+
+// RequeueSweepResponse holds what was queued.
+type RequeueSweepResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Rollouts of the round that has begun. 0 if none has.
+	Rollouts int64 `protobuf:"varint,1,opt,name=rollouts,proto3" json:"rollouts,omitempty"`
+	// Its state after that.
+	Sweep         *SweepInfo `protobuf:"bytes,2,opt,name=sweep,proto3" json:"sweep,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RequeueSweepResponse) Reset() {
+	*x = RequeueSweepResponse{}
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RequeueSweepResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RequeueSweepResponse) ProtoMessage() {}
+
+func (x *RequeueSweepResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RequeueSweepResponse.ProtoReflect.Descriptor instead.
+func (*RequeueSweepResponse) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *RequeueSweepResponse) GetRollouts() int64 {
+	if x != nil {
+		return x.Rollouts
+	}
+	return 0
+}
+
+func (x *RequeueSweepResponse) GetSweep() *SweepInfo {
+	if x != nil {
+		return x.Sweep
+	}
+	return nil
+}
+
+// DeleteSweepRequest names a sweep.
+type DeleteSweepRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The sweep.
+	SweepId       string `protobuf:"bytes,1,opt,name=sweep_id,json=sweepId,proto3" json:"sweep_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeleteSweepRequest) Reset() {
+	*x = DeleteSweepRequest{}
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteSweepRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteSweepRequest) ProtoMessage() {}
+
+func (x *DeleteSweepRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteSweepRequest.ProtoReflect.Descriptor instead.
+func (*DeleteSweepRequest) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *DeleteSweepRequest) GetSweepId() string {
+	if x != nil {
+		return x.SweepId
+	}
+	return ""
+}
+
+// DeleteSweepResponse has no fields.
+type DeleteSweepResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeleteSweepResponse) Reset() {
+	*x = DeleteSweepResponse{}
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteSweepResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteSweepResponse) ProtoMessage() {}
+
+func (x *DeleteSweepResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteSweepResponse.ProtoReflect.Descriptor instead.
+func (*DeleteSweepResponse) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{18}
 }
 
 // GetTrajectoryRequest names a rollout.
@@ -797,7 +1295,7 @@ type GetTrajectoryRequest struct {
 
 func (x *GetTrajectoryRequest) Reset() {
 	*x = GetTrajectoryRequest{}
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[10]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -809,7 +1307,7 @@ func (x *GetTrajectoryRequest) String() string {
 func (*GetTrajectoryRequest) ProtoMessage() {}
 
 func (x *GetTrajectoryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[10]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -822,7 +1320,7 @@ func (x *GetTrajectoryRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTrajectoryRequest.ProtoReflect.Descriptor instead.
 func (*GetTrajectoryRequest) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{10}
+	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *GetTrajectoryRequest) GetRolloutId() string {
@@ -868,7 +1366,7 @@ type GetTrajectoryResponse struct {
 
 func (x *GetTrajectoryResponse) Reset() {
 	*x = GetTrajectoryResponse{}
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[11]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -880,7 +1378,7 @@ func (x *GetTrajectoryResponse) String() string {
 func (*GetTrajectoryResponse) ProtoMessage() {}
 
 func (x *GetTrajectoryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[11]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -893,7 +1391,7 @@ func (x *GetTrajectoryResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTrajectoryResponse.ProtoReflect.Descriptor instead.
 func (*GetTrajectoryResponse) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{11}
+	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *GetTrajectoryResponse) GetRollout() *v13.Rollout {
@@ -1001,7 +1499,7 @@ type Work struct {
 
 func (x *Work) Reset() {
 	*x = Work{}
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[12]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1013,7 +1511,7 @@ func (x *Work) String() string {
 func (*Work) ProtoMessage() {}
 
 func (x *Work) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[12]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1026,7 +1524,7 @@ func (x *Work) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Work.ProtoReflect.Descriptor instead.
 func (*Work) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{12}
+	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Work) GetStarted() *timestamppb.Timestamp {
@@ -1061,7 +1559,7 @@ type RecordedItem struct {
 
 func (x *RecordedItem) Reset() {
 	*x = RecordedItem{}
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[13]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1073,7 +1571,7 @@ func (x *RecordedItem) String() string {
 func (*RecordedItem) ProtoMessage() {}
 
 func (x *RecordedItem) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[13]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1086,7 +1584,7 @@ func (x *RecordedItem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordedItem.ProtoReflect.Descriptor instead.
 func (*RecordedItem) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{13}
+	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *RecordedItem) GetIndex() int32 {
@@ -1150,7 +1648,7 @@ type GetRecordingRequest struct {
 
 func (x *GetRecordingRequest) Reset() {
 	*x = GetRecordingRequest{}
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[14]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1162,7 +1660,7 @@ func (x *GetRecordingRequest) String() string {
 func (*GetRecordingRequest) ProtoMessage() {}
 
 func (x *GetRecordingRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[14]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1175,7 +1673,7 @@ func (x *GetRecordingRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetRecordingRequest.ProtoReflect.Descriptor instead.
 func (*GetRecordingRequest) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{14}
+	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *GetRecordingRequest) GetRolloutId() string {
@@ -1196,7 +1694,7 @@ type GetRecordingResponse struct {
 
 func (x *GetRecordingResponse) Reset() {
 	*x = GetRecordingResponse{}
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[15]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1208,7 +1706,7 @@ func (x *GetRecordingResponse) String() string {
 func (*GetRecordingResponse) ProtoMessage() {}
 
 func (x *GetRecordingResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[15]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1221,7 +1719,7 @@ func (x *GetRecordingResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetRecordingResponse.ProtoReflect.Descriptor instead.
 func (*GetRecordingResponse) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{15}
+	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *GetRecordingResponse) GetItem() *RecordedItem {
@@ -1244,7 +1742,7 @@ type PutRecordingRequest struct {
 
 func (x *PutRecordingRequest) Reset() {
 	*x = PutRecordingRequest{}
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[16]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1256,7 +1754,7 @@ func (x *PutRecordingRequest) String() string {
 func (*PutRecordingRequest) ProtoMessage() {}
 
 func (x *PutRecordingRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[16]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1269,7 +1767,7 @@ func (x *PutRecordingRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PutRecordingRequest.ProtoReflect.Descriptor instead.
 func (*PutRecordingRequest) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{16}
+	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *PutRecordingRequest) GetRolloutId() string {
@@ -1295,7 +1793,7 @@ type PutRecordingResponse struct {
 
 func (x *PutRecordingResponse) Reset() {
 	*x = PutRecordingResponse{}
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[17]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1307,7 +1805,7 @@ func (x *PutRecordingResponse) String() string {
 func (*PutRecordingResponse) ProtoMessage() {}
 
 func (x *PutRecordingResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[17]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1320,7 +1818,7 @@ func (x *PutRecordingResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PutRecordingResponse.ProtoReflect.Descriptor instead.
 func (*PutRecordingResponse) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{17}
+	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{26}
 }
 
 // ListSweepsRequest asks for a page of sweeps.
@@ -1336,7 +1834,7 @@ type ListSweepsRequest struct {
 
 func (x *ListSweepsRequest) Reset() {
 	*x = ListSweepsRequest{}
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[18]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1348,7 +1846,7 @@ func (x *ListSweepsRequest) String() string {
 func (*ListSweepsRequest) ProtoMessage() {}
 
 func (x *ListSweepsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[18]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1361,7 +1859,7 @@ func (x *ListSweepsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSweepsRequest.ProtoReflect.Descriptor instead.
 func (*ListSweepsRequest) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{18}
+	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ListSweepsRequest) GetPageSize() int32 {
@@ -1395,14 +1893,27 @@ type SweepInfo struct {
 	// Names of the user's players.
 	Users []string `protobuf:"bytes,6,rep,name=users,proto3" json:"users,omitempty"`
 	// When it was first created.
-	Created       *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=created,proto3" json:"created,omitempty"`
+	Created *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=created,proto3" json:"created,omitempty"`
+	// Whether it is paused.
+	Paused bool `protobuf:"varint,8,opt,name=paused,proto3" json:"paused,omitempty"`
+	// Concurrent rollouts per worker process. 0 means the workers' configuration.
+	Parallel int32 `protobuf:"varint,9,opt,name=parallel,proto3" json:"parallel,omitempty"`
+	// The spend limit. Unset is no limit.
+	SpendLimit *v1.SpendLimit `protobuf:"bytes,10,opt,name=spend_limit,json=spendLimit,proto3" json:"spend_limit,omitempty"`
+	// The number of the last round that has begun.
+	Round int32 `protobuf:"varint,11,opt,name=round,proto3" json:"round,omitempty"`
+	// What its models have spent. Only GetSweep sets it, in details.
+	Spent *v1.Cost `protobuf:"bytes,12,opt,name=spent,proto3" json:"spent,omitempty"`
+	// Whether it was deleted. Then only the id is set. ListSweeps returns it only while it is being
+	// deleted.
+	Deleted       bool `protobuf:"varint,13,opt,name=deleted,proto3" json:"deleted,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SweepInfo) Reset() {
 	*x = SweepInfo{}
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[19]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1414,7 +1925,7 @@ func (x *SweepInfo) String() string {
 func (*SweepInfo) ProtoMessage() {}
 
 func (x *SweepInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[19]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1427,7 +1938,7 @@ func (x *SweepInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SweepInfo.ProtoReflect.Descriptor instead.
 func (*SweepInfo) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{19}
+	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *SweepInfo) GetId() string {
@@ -1479,6 +1990,48 @@ func (x *SweepInfo) GetCreated() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *SweepInfo) GetPaused() bool {
+	if x != nil {
+		return x.Paused
+	}
+	return false
+}
+
+func (x *SweepInfo) GetParallel() int32 {
+	if x != nil {
+		return x.Parallel
+	}
+	return 0
+}
+
+func (x *SweepInfo) GetSpendLimit() *v1.SpendLimit {
+	if x != nil {
+		return x.SpendLimit
+	}
+	return nil
+}
+
+func (x *SweepInfo) GetRound() int32 {
+	if x != nil {
+		return x.Round
+	}
+	return 0
+}
+
+func (x *SweepInfo) GetSpent() *v1.Cost {
+	if x != nil {
+		return x.Spent
+	}
+	return nil
+}
+
+func (x *SweepInfo) GetDeleted() bool {
+	if x != nil {
+		return x.Deleted
+	}
+	return false
+}
+
 // ListSweepsResponse holds a page.
 type ListSweepsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1492,7 +2045,7 @@ type ListSweepsResponse struct {
 
 func (x *ListSweepsResponse) Reset() {
 	*x = ListSweepsResponse{}
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[20]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1504,7 +2057,7 @@ func (x *ListSweepsResponse) String() string {
 func (*ListSweepsResponse) ProtoMessage() {}
 
 func (x *ListSweepsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[20]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1517,7 +2070,7 @@ func (x *ListSweepsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSweepsResponse.ProtoReflect.Descriptor instead.
 func (*ListSweepsResponse) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{20}
+	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ListSweepsResponse) GetSweeps() []*SweepInfo {
@@ -1574,7 +2127,7 @@ const file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDesc = "" +
 	"\bprogress\x18\x01 \x01(\v2*.toolsandbox.orchestrator.v1.SweepProgressH\x00R\bprogress\x124\n" +
 	"\x06result\x18\x02 \x01(\v2\x1a.toolsandbox.bus.v1.ResultH\x00R\x06result\x129\n" +
 	"\x03end\x18\x03 \x01(\v2%.toolsandbox.orchestrator.v1.SweepEndH\x00R\x03endB\a\n" +
-	"\x05event\"\xeb\x01\n" +
+	"\x05event\"\xd0\x02\n" +
 	"\rSweepProgress\x12\x14\n" +
 	"\x05total\x18\x01 \x01(\x03R\x05total\x12\x12\n" +
 	"\x04done\x18\x02 \x01(\x03R\x04done\x12\x18\n" +
@@ -1584,14 +2137,46 @@ const file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDesc = "" +
 	"\ascoring\x18\x06 \x01(\x03R\ascoring\x12\x1a\n" +
 	"\bretrying\x18\a \x01(\x03R\bretrying\x12\x14\n" +
 	"\x05asked\x18\b \x01(\x03R\x05asked\x12\x18\n" +
-	"\alimited\x18\t \x01(\x03R\alimited\"F\n" +
+	"\alimited\x18\t \x01(\x03R\alimited\x12K\n" +
+	"\tproviders\x18\n" +
+	" \x03(\v2-.toolsandbox.orchestrator.v1.ProviderProgressR\tproviders\x12\x16\n" +
+	"\x06paused\x18\v \x01(\bR\x06paused\"^\n" +
+	"\x10ProviderProgress\x12\x1a\n" +
+	"\bprovider\x18\x01 \x01(\tR\bprovider\x12\x14\n" +
+	"\x05asked\x18\x02 \x01(\x03R\x05asked\x12\x18\n" +
+	"\alimited\x18\x03 \x01(\x03R\alimited\"F\n" +
 	"\bSweepEnd\x12\x1c\n" +
 	"\tcancelled\x18\x01 \x01(\bR\tcancelled\x12\x1c\n" +
 	"\texhausted\x18\x02 \x01(\tR\texhausted\"N\n" +
 	"\x12CancelSweepRequest\x128\n" +
 	"\bsweep_id\x18\x01 \x01(\tB\x1d\xbaH\x1ar\x182\x16^[A-Za-z0-9_-]{1,100}$R\asweepId\"S\n" +
 	"\x13CancelSweepResponse\x12<\n" +
-	"\x05sweep\x18\x01 \x01(\v2&.toolsandbox.orchestrator.v1.SweepInfoR\x05sweep\"e\n" +
+	"\x05sweep\x18\x01 \x01(\v2&.toolsandbox.orchestrator.v1.SweepInfoR\x05sweep\"g\n" +
+	"\x0fGetSweepRequest\x128\n" +
+	"\bsweep_id\x18\x01 \x01(\tB\x1d\xbaH\x1ar\x182\x16^[A-Za-z0-9_-]{1,100}$R\asweepId\x12\x1a\n" +
+	"\bdetailed\x18\x02 \x01(\bR\bdetailed\"P\n" +
+	"\x10GetSweepResponse\x12<\n" +
+	"\x05sweep\x18\x01 \x01(\v2&.toolsandbox.orchestrator.v1.SweepInfoR\x05sweep\"\xb5\x02\n" +
+	"\x12UpdateSweepRequest\x128\n" +
+	"\bsweep_id\x18\x01 \x01(\tB\x1d\xbaH\x1ar\x182\x16^[A-Za-z0-9_-]{1,100}$R\asweepId\x12\x1b\n" +
+	"\x06paused\x18\x02 \x01(\bH\x00R\x06paused\x88\x01\x01\x12,\n" +
+	"\bparallel\x18\x03 \x01(\x05B\v\xbaH\b\x1a\x06\x18\xa0\x8d\x06(\x00H\x01R\bparallel\x88\x01\x01\x12/\n" +
+	"\fspend_tokens\x18\x04 \x01(\x03B\a\xbaH\x04\"\x02(\x00H\x02R\vspendTokens\x88\x01\x01\x12/\n" +
+	"\fspend_micros\x18\x05 \x01(\x03B\a\xbaH\x04\"\x02(\x00H\x03R\vspendMicros\x88\x01\x01B\t\n" +
+	"\a_pausedB\v\n" +
+	"\t_parallelB\x0f\n" +
+	"\r_spend_tokensB\x0f\n" +
+	"\r_spend_micros\"S\n" +
+	"\x13UpdateSweepResponse\x12<\n" +
+	"\x05sweep\x18\x01 \x01(\v2&.toolsandbox.orchestrator.v1.SweepInfoR\x05sweep\"O\n" +
+	"\x13RequeueSweepRequest\x128\n" +
+	"\bsweep_id\x18\x01 \x01(\tB\x1d\xbaH\x1ar\x182\x16^[A-Za-z0-9_-]{1,100}$R\asweepId\"p\n" +
+	"\x14RequeueSweepResponse\x12\x1a\n" +
+	"\brollouts\x18\x01 \x01(\x03R\brollouts\x12<\n" +
+	"\x05sweep\x18\x02 \x01(\v2&.toolsandbox.orchestrator.v1.SweepInfoR\x05sweep\"N\n" +
+	"\x12DeleteSweepRequest\x128\n" +
+	"\bsweep_id\x18\x01 \x01(\tB\x1d\xbaH\x1ar\x182\x16^[A-Za-z0-9_-]{1,100}$R\asweepId\"\x15\n" +
+	"\x13DeleteSweepResponse\"e\n" +
 	"\x14GetTrajectoryRequest\x12M\n" +
 	"\n" +
 	"rollout_id\x18\x01 \x01(\tB.\xbaH+r)\x18\xc8\x012$^[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*$R\trolloutId\"\x81\x06\n" +
@@ -1637,7 +2222,7 @@ const file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDesc = "" +
 	"\tpage_size\x18\x01 \x01(\x05B\n" +
 	"\xbaH\a\x1a\x05\x18\xe8\a(\x00R\bpageSize\x12\x1d\n" +
 	"\n" +
-	"page_token\x18\x02 \x01(\tR\tpageToken\"\x83\x02\n" +
+	"page_token\x18\x02 \x01(\tR\tpageToken\"\xe0\x03\n" +
 	"\tSweepInfo\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12F\n" +
 	"\bprogress\x18\x02 \x01(\v2*.toolsandbox.orchestrator.v1.SweepProgressR\bprogress\x12\x1c\n" +
@@ -1645,15 +2230,28 @@ const file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDesc = "" +
 	"\texhausted\x18\x04 \x01(\tR\texhausted\x12\x16\n" +
 	"\x06agents\x18\x05 \x03(\tR\x06agents\x12\x14\n" +
 	"\x05users\x18\x06 \x03(\tR\x05users\x124\n" +
-	"\acreated\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\acreated\"|\n" +
+	"\acreated\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\acreated\x12\x16\n" +
+	"\x06paused\x18\b \x01(\bR\x06paused\x12\x1a\n" +
+	"\bparallel\x18\t \x01(\x05R\bparallel\x12C\n" +
+	"\vspend_limit\x18\n" +
+	" \x01(\v2\".toolsandbox.agentgw.v1.SpendLimitR\n" +
+	"spendLimit\x12\x14\n" +
+	"\x05round\x18\v \x01(\x05R\x05round\x122\n" +
+	"\x05spent\x18\f \x01(\v2\x1c.toolsandbox.agentgw.v1.CostR\x05spent\x12\x18\n" +
+	"\adeleted\x18\r \x01(\bR\adeleted\"|\n" +
 	"\x12ListSweepsResponse\x12>\n" +
 	"\x06sweeps\x18\x01 \x03(\v2&.toolsandbox.orchestrator.v1.SweepInfoR\x06sweeps\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken2\xf5\x06\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken2\xd7\n" +
+	"\n" +
 	"\x13OrchestratorService\x12x\n" +
 	"\vCreateSweep\x12/.toolsandbox.orchestrator.v1.CreateSweepRequest\x1a0.toolsandbox.orchestrator.v1.CreateSweepResponse\"\x06\x82\xb5\x18\x02\x05\x06\x12w\n" +
 	"\n" +
 	"WatchSweep\x12..toolsandbox.orchestrator.v1.WatchSweepRequest\x1a/.toolsandbox.orchestrator.v1.WatchSweepResponse\"\x06\x82\xb5\x18\x02\x05\x060\x01\x12x\n" +
-	"\vCancelSweep\x12/.toolsandbox.orchestrator.v1.CancelSweepRequest\x1a0.toolsandbox.orchestrator.v1.CancelSweepResponse\"\x06\x82\xb5\x18\x02\x05\x06\x12~\n" +
+	"\vCancelSweep\x12/.toolsandbox.orchestrator.v1.CancelSweepRequest\x1a0.toolsandbox.orchestrator.v1.CancelSweepResponse\"\x06\x82\xb5\x18\x02\x05\x06\x12o\n" +
+	"\bGetSweep\x12,.toolsandbox.orchestrator.v1.GetSweepRequest\x1a-.toolsandbox.orchestrator.v1.GetSweepResponse\"\x06\x82\xb5\x18\x02\x05\x06\x12x\n" +
+	"\vUpdateSweep\x12/.toolsandbox.orchestrator.v1.UpdateSweepRequest\x1a0.toolsandbox.orchestrator.v1.UpdateSweepResponse\"\x06\x82\xb5\x18\x02\x05\x06\x12{\n" +
+	"\fRequeueSweep\x120.toolsandbox.orchestrator.v1.RequeueSweepRequest\x1a1.toolsandbox.orchestrator.v1.RequeueSweepResponse\"\x06\x82\xb5\x18\x02\x05\x06\x12x\n" +
+	"\vDeleteSweep\x12/.toolsandbox.orchestrator.v1.DeleteSweepRequest\x1a0.toolsandbox.orchestrator.v1.DeleteSweepResponse\"\x06\x82\xb5\x18\x02\x05\x06\x12~\n" +
 	"\rGetTrajectory\x121.toolsandbox.orchestrator.v1.GetTrajectoryRequest\x1a2.toolsandbox.orchestrator.v1.GetTrajectoryResponse\"\x06\x82\xb5\x18\x02\x05\x06\x12}\n" +
 	"\fGetRecording\x120.toolsandbox.orchestrator.v1.GetRecordingRequest\x1a1.toolsandbox.orchestrator.v1.GetRecordingResponse\"\x06\x82\xb5\x18\x02\x05\x060\x01\x12{\n" +
 	"\fPutRecording\x120.toolsandbox.orchestrator.v1.PutRecordingRequest\x1a1.toolsandbox.orchestrator.v1.PutRecordingResponse\"\x06\x82\xb5\x18\x02\x05\x06\x12u\n" +
@@ -1673,7 +2271,7 @@ func file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP() []byte {
 	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescData
 }
 
-var file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
+var file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes = make([]protoimpl.MessageInfo, 31)
 var file_toolsandbox_orchestrator_v1_orchestrator_proto_goTypes = []any{
 	(*SweepSpec)(nil),             // 0: toolsandbox.orchestrator.v1.SweepSpec
 	(*SweepScenario)(nil),         // 1: toolsandbox.orchestrator.v1.SweepScenario
@@ -1682,86 +2280,110 @@ var file_toolsandbox_orchestrator_v1_orchestrator_proto_goTypes = []any{
 	(*WatchSweepRequest)(nil),     // 4: toolsandbox.orchestrator.v1.WatchSweepRequest
 	(*WatchSweepResponse)(nil),    // 5: toolsandbox.orchestrator.v1.WatchSweepResponse
 	(*SweepProgress)(nil),         // 6: toolsandbox.orchestrator.v1.SweepProgress
-	(*SweepEnd)(nil),              // 7: toolsandbox.orchestrator.v1.SweepEnd
-	(*CancelSweepRequest)(nil),    // 8: toolsandbox.orchestrator.v1.CancelSweepRequest
-	(*CancelSweepResponse)(nil),   // 9: toolsandbox.orchestrator.v1.CancelSweepResponse
-	(*GetTrajectoryRequest)(nil),  // 10: toolsandbox.orchestrator.v1.GetTrajectoryRequest
-	(*GetTrajectoryResponse)(nil), // 11: toolsandbox.orchestrator.v1.GetTrajectoryResponse
-	(*Work)(nil),                  // 12: toolsandbox.orchestrator.v1.Work
-	(*RecordedItem)(nil),          // 13: toolsandbox.orchestrator.v1.RecordedItem
-	(*GetRecordingRequest)(nil),   // 14: toolsandbox.orchestrator.v1.GetRecordingRequest
-	(*GetRecordingResponse)(nil),  // 15: toolsandbox.orchestrator.v1.GetRecordingResponse
-	(*PutRecordingRequest)(nil),   // 16: toolsandbox.orchestrator.v1.PutRecordingRequest
-	(*PutRecordingResponse)(nil),  // 17: toolsandbox.orchestrator.v1.PutRecordingResponse
-	(*ListSweepsRequest)(nil),     // 18: toolsandbox.orchestrator.v1.ListSweepsRequest
-	(*SweepInfo)(nil),             // 19: toolsandbox.orchestrator.v1.SweepInfo
-	(*ListSweepsResponse)(nil),    // 20: toolsandbox.orchestrator.v1.ListSweepsResponse
-	nil,                           // 21: toolsandbox.orchestrator.v1.GetTrajectoryResponse.TimesEntry
-	(*v1.Player)(nil),             // 22: toolsandbox.agentgw.v1.Player
-	(v11.HostedServices)(0),       // 23: toolsandbox.toolhost.v1.HostedServices
-	(*v12.Setup)(nil),             // 24: toolsandbox.setup.v1.Setup
-	(*v1.SpendLimit)(nil),         // 25: toolsandbox.agentgw.v1.SpendLimit
-	(*v13.Result)(nil),            // 26: toolsandbox.bus.v1.Result
-	(*v13.Rollout)(nil),           // 27: toolsandbox.bus.v1.Rollout
-	(*v14.Message)(nil),           // 28: toolsandbox.world.v1.Message
-	(*v14.Table)(nil),             // 29: toolsandbox.world.v1.Table
-	(*v13.End)(nil),               // 30: toolsandbox.bus.v1.End
-	(*timestamppb.Timestamp)(nil), // 31: google.protobuf.Timestamp
-	(*v13.TurnUsage)(nil),         // 32: toolsandbox.bus.v1.TurnUsage
-	(*v13.AnsweredTurn)(nil),      // 33: toolsandbox.bus.v1.AnsweredTurn
-	(*v1.RecordedTurn)(nil),       // 34: toolsandbox.agentgw.v1.RecordedTurn
-	(*v11.ServiceAnswer)(nil),     // 35: toolsandbox.toolhost.v1.ServiceAnswer
+	(*ProviderProgress)(nil),      // 7: toolsandbox.orchestrator.v1.ProviderProgress
+	(*SweepEnd)(nil),              // 8: toolsandbox.orchestrator.v1.SweepEnd
+	(*CancelSweepRequest)(nil),    // 9: toolsandbox.orchestrator.v1.CancelSweepRequest
+	(*CancelSweepResponse)(nil),   // 10: toolsandbox.orchestrator.v1.CancelSweepResponse
+	(*GetSweepRequest)(nil),       // 11: toolsandbox.orchestrator.v1.GetSweepRequest
+	(*GetSweepResponse)(nil),      // 12: toolsandbox.orchestrator.v1.GetSweepResponse
+	(*UpdateSweepRequest)(nil),    // 13: toolsandbox.orchestrator.v1.UpdateSweepRequest
+	(*UpdateSweepResponse)(nil),   // 14: toolsandbox.orchestrator.v1.UpdateSweepResponse
+	(*RequeueSweepRequest)(nil),   // 15: toolsandbox.orchestrator.v1.RequeueSweepRequest
+	(*RequeueSweepResponse)(nil),  // 16: toolsandbox.orchestrator.v1.RequeueSweepResponse
+	(*DeleteSweepRequest)(nil),    // 17: toolsandbox.orchestrator.v1.DeleteSweepRequest
+	(*DeleteSweepResponse)(nil),   // 18: toolsandbox.orchestrator.v1.DeleteSweepResponse
+	(*GetTrajectoryRequest)(nil),  // 19: toolsandbox.orchestrator.v1.GetTrajectoryRequest
+	(*GetTrajectoryResponse)(nil), // 20: toolsandbox.orchestrator.v1.GetTrajectoryResponse
+	(*Work)(nil),                  // 21: toolsandbox.orchestrator.v1.Work
+	(*RecordedItem)(nil),          // 22: toolsandbox.orchestrator.v1.RecordedItem
+	(*GetRecordingRequest)(nil),   // 23: toolsandbox.orchestrator.v1.GetRecordingRequest
+	(*GetRecordingResponse)(nil),  // 24: toolsandbox.orchestrator.v1.GetRecordingResponse
+	(*PutRecordingRequest)(nil),   // 25: toolsandbox.orchestrator.v1.PutRecordingRequest
+	(*PutRecordingResponse)(nil),  // 26: toolsandbox.orchestrator.v1.PutRecordingResponse
+	(*ListSweepsRequest)(nil),     // 27: toolsandbox.orchestrator.v1.ListSweepsRequest
+	(*SweepInfo)(nil),             // 28: toolsandbox.orchestrator.v1.SweepInfo
+	(*ListSweepsResponse)(nil),    // 29: toolsandbox.orchestrator.v1.ListSweepsResponse
+	nil,                           // 30: toolsandbox.orchestrator.v1.GetTrajectoryResponse.TimesEntry
+	(*v1.Player)(nil),             // 31: toolsandbox.agentgw.v1.Player
+	(v11.HostedServices)(0),       // 32: toolsandbox.toolhost.v1.HostedServices
+	(*v12.Setup)(nil),             // 33: toolsandbox.setup.v1.Setup
+	(*v1.SpendLimit)(nil),         // 34: toolsandbox.agentgw.v1.SpendLimit
+	(*v13.Result)(nil),            // 35: toolsandbox.bus.v1.Result
+	(*v13.Rollout)(nil),           // 36: toolsandbox.bus.v1.Rollout
+	(*v14.Message)(nil),           // 37: toolsandbox.world.v1.Message
+	(*v14.Table)(nil),             // 38: toolsandbox.world.v1.Table
+	(*v13.End)(nil),               // 39: toolsandbox.bus.v1.End
+	(*timestamppb.Timestamp)(nil), // 40: google.protobuf.Timestamp
+	(*v13.TurnUsage)(nil),         // 41: toolsandbox.bus.v1.TurnUsage
+	(*v13.AnsweredTurn)(nil),      // 42: toolsandbox.bus.v1.AnsweredTurn
+	(*v1.RecordedTurn)(nil),       // 43: toolsandbox.agentgw.v1.RecordedTurn
+	(*v11.ServiceAnswer)(nil),     // 44: toolsandbox.toolhost.v1.ServiceAnswer
+	(*v1.Cost)(nil),               // 45: toolsandbox.agentgw.v1.Cost
 }
 var file_toolsandbox_orchestrator_v1_orchestrator_proto_depIdxs = []int32{
 	1,  // 0: toolsandbox.orchestrator.v1.SweepSpec.scenarios:type_name -> toolsandbox.orchestrator.v1.SweepScenario
-	22, // 1: toolsandbox.orchestrator.v1.SweepSpec.agents:type_name -> toolsandbox.agentgw.v1.Player
-	22, // 2: toolsandbox.orchestrator.v1.SweepSpec.users:type_name -> toolsandbox.agentgw.v1.Player
-	23, // 3: toolsandbox.orchestrator.v1.SweepSpec.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
-	24, // 4: toolsandbox.orchestrator.v1.SweepScenario.setup:type_name -> toolsandbox.setup.v1.Setup
+	31, // 1: toolsandbox.orchestrator.v1.SweepSpec.agents:type_name -> toolsandbox.agentgw.v1.Player
+	31, // 2: toolsandbox.orchestrator.v1.SweepSpec.users:type_name -> toolsandbox.agentgw.v1.Player
+	32, // 3: toolsandbox.orchestrator.v1.SweepSpec.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
+	33, // 4: toolsandbox.orchestrator.v1.SweepScenario.setup:type_name -> toolsandbox.setup.v1.Setup
 	0,  // 5: toolsandbox.orchestrator.v1.CreateSweepRequest.spec:type_name -> toolsandbox.orchestrator.v1.SweepSpec
-	25, // 6: toolsandbox.orchestrator.v1.CreateSweepRequest.spend_limit:type_name -> toolsandbox.agentgw.v1.SpendLimit
+	34, // 6: toolsandbox.orchestrator.v1.CreateSweepRequest.spend_limit:type_name -> toolsandbox.agentgw.v1.SpendLimit
 	6,  // 7: toolsandbox.orchestrator.v1.WatchSweepResponse.progress:type_name -> toolsandbox.orchestrator.v1.SweepProgress
-	26, // 8: toolsandbox.orchestrator.v1.WatchSweepResponse.result:type_name -> toolsandbox.bus.v1.Result
-	7,  // 9: toolsandbox.orchestrator.v1.WatchSweepResponse.end:type_name -> toolsandbox.orchestrator.v1.SweepEnd
-	19, // 10: toolsandbox.orchestrator.v1.CancelSweepResponse.sweep:type_name -> toolsandbox.orchestrator.v1.SweepInfo
-	27, // 11: toolsandbox.orchestrator.v1.GetTrajectoryResponse.rollout:type_name -> toolsandbox.bus.v1.Rollout
-	28, // 12: toolsandbox.orchestrator.v1.GetTrajectoryResponse.messages:type_name -> toolsandbox.world.v1.Message
-	29, // 13: toolsandbox.orchestrator.v1.GetTrajectoryResponse.tables:type_name -> toolsandbox.world.v1.Table
-	30, // 14: toolsandbox.orchestrator.v1.GetTrajectoryResponse.end:type_name -> toolsandbox.bus.v1.End
-	31, // 15: toolsandbox.orchestrator.v1.GetTrajectoryResponse.started:type_name -> google.protobuf.Timestamp
-	31, // 16: toolsandbox.orchestrator.v1.GetTrajectoryResponse.updated:type_name -> google.protobuf.Timestamp
-	32, // 17: toolsandbox.orchestrator.v1.GetTrajectoryResponse.usage:type_name -> toolsandbox.bus.v1.TurnUsage
-	21, // 18: toolsandbox.orchestrator.v1.GetTrajectoryResponse.times:type_name -> toolsandbox.orchestrator.v1.GetTrajectoryResponse.TimesEntry
-	12, // 19: toolsandbox.orchestrator.v1.GetTrajectoryResponse.work:type_name -> toolsandbox.orchestrator.v1.Work
-	33, // 20: toolsandbox.orchestrator.v1.GetTrajectoryResponse.answered:type_name -> toolsandbox.bus.v1.AnsweredTurn
-	31, // 21: toolsandbox.orchestrator.v1.Work.started:type_name -> google.protobuf.Timestamp
-	31, // 22: toolsandbox.orchestrator.v1.Work.ended:type_name -> google.protobuf.Timestamp
-	34, // 23: toolsandbox.orchestrator.v1.RecordedItem.turn:type_name -> toolsandbox.agentgw.v1.RecordedTurn
-	35, // 24: toolsandbox.orchestrator.v1.RecordedItem.answer:type_name -> toolsandbox.toolhost.v1.ServiceAnswer
-	13, // 25: toolsandbox.orchestrator.v1.GetRecordingResponse.item:type_name -> toolsandbox.orchestrator.v1.RecordedItem
-	13, // 26: toolsandbox.orchestrator.v1.PutRecordingRequest.items:type_name -> toolsandbox.orchestrator.v1.RecordedItem
-	6,  // 27: toolsandbox.orchestrator.v1.SweepInfo.progress:type_name -> toolsandbox.orchestrator.v1.SweepProgress
-	31, // 28: toolsandbox.orchestrator.v1.SweepInfo.created:type_name -> google.protobuf.Timestamp
-	19, // 29: toolsandbox.orchestrator.v1.ListSweepsResponse.sweeps:type_name -> toolsandbox.orchestrator.v1.SweepInfo
-	2,  // 30: toolsandbox.orchestrator.v1.OrchestratorService.CreateSweep:input_type -> toolsandbox.orchestrator.v1.CreateSweepRequest
-	4,  // 31: toolsandbox.orchestrator.v1.OrchestratorService.WatchSweep:input_type -> toolsandbox.orchestrator.v1.WatchSweepRequest
-	8,  // 32: toolsandbox.orchestrator.v1.OrchestratorService.CancelSweep:input_type -> toolsandbox.orchestrator.v1.CancelSweepRequest
-	10, // 33: toolsandbox.orchestrator.v1.OrchestratorService.GetTrajectory:input_type -> toolsandbox.orchestrator.v1.GetTrajectoryRequest
-	14, // 34: toolsandbox.orchestrator.v1.OrchestratorService.GetRecording:input_type -> toolsandbox.orchestrator.v1.GetRecordingRequest
-	16, // 35: toolsandbox.orchestrator.v1.OrchestratorService.PutRecording:input_type -> toolsandbox.orchestrator.v1.PutRecordingRequest
-	18, // 36: toolsandbox.orchestrator.v1.OrchestratorService.ListSweeps:input_type -> toolsandbox.orchestrator.v1.ListSweepsRequest
-	3,  // 37: toolsandbox.orchestrator.v1.OrchestratorService.CreateSweep:output_type -> toolsandbox.orchestrator.v1.CreateSweepResponse
-	5,  // 38: toolsandbox.orchestrator.v1.OrchestratorService.WatchSweep:output_type -> toolsandbox.orchestrator.v1.WatchSweepResponse
-	9,  // 39: toolsandbox.orchestrator.v1.OrchestratorService.CancelSweep:output_type -> toolsandbox.orchestrator.v1.CancelSweepResponse
-	11, // 40: toolsandbox.orchestrator.v1.OrchestratorService.GetTrajectory:output_type -> toolsandbox.orchestrator.v1.GetTrajectoryResponse
-	15, // 41: toolsandbox.orchestrator.v1.OrchestratorService.GetRecording:output_type -> toolsandbox.orchestrator.v1.GetRecordingResponse
-	17, // 42: toolsandbox.orchestrator.v1.OrchestratorService.PutRecording:output_type -> toolsandbox.orchestrator.v1.PutRecordingResponse
-	20, // 43: toolsandbox.orchestrator.v1.OrchestratorService.ListSweeps:output_type -> toolsandbox.orchestrator.v1.ListSweepsResponse
-	37, // [37:44] is the sub-list for method output_type
-	30, // [30:37] is the sub-list for method input_type
-	30, // [30:30] is the sub-list for extension type_name
-	30, // [30:30] is the sub-list for extension extendee
-	0,  // [0:30] is the sub-list for field type_name
+	35, // 8: toolsandbox.orchestrator.v1.WatchSweepResponse.result:type_name -> toolsandbox.bus.v1.Result
+	8,  // 9: toolsandbox.orchestrator.v1.WatchSweepResponse.end:type_name -> toolsandbox.orchestrator.v1.SweepEnd
+	7,  // 10: toolsandbox.orchestrator.v1.SweepProgress.providers:type_name -> toolsandbox.orchestrator.v1.ProviderProgress
+	28, // 11: toolsandbox.orchestrator.v1.CancelSweepResponse.sweep:type_name -> toolsandbox.orchestrator.v1.SweepInfo
+	28, // 12: toolsandbox.orchestrator.v1.GetSweepResponse.sweep:type_name -> toolsandbox.orchestrator.v1.SweepInfo
+	28, // 13: toolsandbox.orchestrator.v1.UpdateSweepResponse.sweep:type_name -> toolsandbox.orchestrator.v1.SweepInfo
+	28, // 14: toolsandbox.orchestrator.v1.RequeueSweepResponse.sweep:type_name -> toolsandbox.orchestrator.v1.SweepInfo
+	36, // 15: toolsandbox.orchestrator.v1.GetTrajectoryResponse.rollout:type_name -> toolsandbox.bus.v1.Rollout
+	37, // 16: toolsandbox.orchestrator.v1.GetTrajectoryResponse.messages:type_name -> toolsandbox.world.v1.Message
+	38, // 17: toolsandbox.orchestrator.v1.GetTrajectoryResponse.tables:type_name -> toolsandbox.world.v1.Table
+	39, // 18: toolsandbox.orchestrator.v1.GetTrajectoryResponse.end:type_name -> toolsandbox.bus.v1.End
+	40, // 19: toolsandbox.orchestrator.v1.GetTrajectoryResponse.started:type_name -> google.protobuf.Timestamp
+	40, // 20: toolsandbox.orchestrator.v1.GetTrajectoryResponse.updated:type_name -> google.protobuf.Timestamp
+	41, // 21: toolsandbox.orchestrator.v1.GetTrajectoryResponse.usage:type_name -> toolsandbox.bus.v1.TurnUsage
+	30, // 22: toolsandbox.orchestrator.v1.GetTrajectoryResponse.times:type_name -> toolsandbox.orchestrator.v1.GetTrajectoryResponse.TimesEntry
+	21, // 23: toolsandbox.orchestrator.v1.GetTrajectoryResponse.work:type_name -> toolsandbox.orchestrator.v1.Work
+	42, // 24: toolsandbox.orchestrator.v1.GetTrajectoryResponse.answered:type_name -> toolsandbox.bus.v1.AnsweredTurn
+	40, // 25: toolsandbox.orchestrator.v1.Work.started:type_name -> google.protobuf.Timestamp
+	40, // 26: toolsandbox.orchestrator.v1.Work.ended:type_name -> google.protobuf.Timestamp
+	43, // 27: toolsandbox.orchestrator.v1.RecordedItem.turn:type_name -> toolsandbox.agentgw.v1.RecordedTurn
+	44, // 28: toolsandbox.orchestrator.v1.RecordedItem.answer:type_name -> toolsandbox.toolhost.v1.ServiceAnswer
+	22, // 29: toolsandbox.orchestrator.v1.GetRecordingResponse.item:type_name -> toolsandbox.orchestrator.v1.RecordedItem
+	22, // 30: toolsandbox.orchestrator.v1.PutRecordingRequest.items:type_name -> toolsandbox.orchestrator.v1.RecordedItem
+	6,  // 31: toolsandbox.orchestrator.v1.SweepInfo.progress:type_name -> toolsandbox.orchestrator.v1.SweepProgress
+	40, // 32: toolsandbox.orchestrator.v1.SweepInfo.created:type_name -> google.protobuf.Timestamp
+	34, // 33: toolsandbox.orchestrator.v1.SweepInfo.spend_limit:type_name -> toolsandbox.agentgw.v1.SpendLimit
+	45, // 34: toolsandbox.orchestrator.v1.SweepInfo.spent:type_name -> toolsandbox.agentgw.v1.Cost
+	28, // 35: toolsandbox.orchestrator.v1.ListSweepsResponse.sweeps:type_name -> toolsandbox.orchestrator.v1.SweepInfo
+	2,  // 36: toolsandbox.orchestrator.v1.OrchestratorService.CreateSweep:input_type -> toolsandbox.orchestrator.v1.CreateSweepRequest
+	4,  // 37: toolsandbox.orchestrator.v1.OrchestratorService.WatchSweep:input_type -> toolsandbox.orchestrator.v1.WatchSweepRequest
+	9,  // 38: toolsandbox.orchestrator.v1.OrchestratorService.CancelSweep:input_type -> toolsandbox.orchestrator.v1.CancelSweepRequest
+	11, // 39: toolsandbox.orchestrator.v1.OrchestratorService.GetSweep:input_type -> toolsandbox.orchestrator.v1.GetSweepRequest
+	13, // 40: toolsandbox.orchestrator.v1.OrchestratorService.UpdateSweep:input_type -> toolsandbox.orchestrator.v1.UpdateSweepRequest
+	15, // 41: toolsandbox.orchestrator.v1.OrchestratorService.RequeueSweep:input_type -> toolsandbox.orchestrator.v1.RequeueSweepRequest
+	17, // 42: toolsandbox.orchestrator.v1.OrchestratorService.DeleteSweep:input_type -> toolsandbox.orchestrator.v1.DeleteSweepRequest
+	19, // 43: toolsandbox.orchestrator.v1.OrchestratorService.GetTrajectory:input_type -> toolsandbox.orchestrator.v1.GetTrajectoryRequest
+	23, // 44: toolsandbox.orchestrator.v1.OrchestratorService.GetRecording:input_type -> toolsandbox.orchestrator.v1.GetRecordingRequest
+	25, // 45: toolsandbox.orchestrator.v1.OrchestratorService.PutRecording:input_type -> toolsandbox.orchestrator.v1.PutRecordingRequest
+	27, // 46: toolsandbox.orchestrator.v1.OrchestratorService.ListSweeps:input_type -> toolsandbox.orchestrator.v1.ListSweepsRequest
+	3,  // 47: toolsandbox.orchestrator.v1.OrchestratorService.CreateSweep:output_type -> toolsandbox.orchestrator.v1.CreateSweepResponse
+	5,  // 48: toolsandbox.orchestrator.v1.OrchestratorService.WatchSweep:output_type -> toolsandbox.orchestrator.v1.WatchSweepResponse
+	10, // 49: toolsandbox.orchestrator.v1.OrchestratorService.CancelSweep:output_type -> toolsandbox.orchestrator.v1.CancelSweepResponse
+	12, // 50: toolsandbox.orchestrator.v1.OrchestratorService.GetSweep:output_type -> toolsandbox.orchestrator.v1.GetSweepResponse
+	14, // 51: toolsandbox.orchestrator.v1.OrchestratorService.UpdateSweep:output_type -> toolsandbox.orchestrator.v1.UpdateSweepResponse
+	16, // 52: toolsandbox.orchestrator.v1.OrchestratorService.RequeueSweep:output_type -> toolsandbox.orchestrator.v1.RequeueSweepResponse
+	18, // 53: toolsandbox.orchestrator.v1.OrchestratorService.DeleteSweep:output_type -> toolsandbox.orchestrator.v1.DeleteSweepResponse
+	20, // 54: toolsandbox.orchestrator.v1.OrchestratorService.GetTrajectory:output_type -> toolsandbox.orchestrator.v1.GetTrajectoryResponse
+	24, // 55: toolsandbox.orchestrator.v1.OrchestratorService.GetRecording:output_type -> toolsandbox.orchestrator.v1.GetRecordingResponse
+	26, // 56: toolsandbox.orchestrator.v1.OrchestratorService.PutRecording:output_type -> toolsandbox.orchestrator.v1.PutRecordingResponse
+	29, // 57: toolsandbox.orchestrator.v1.OrchestratorService.ListSweeps:output_type -> toolsandbox.orchestrator.v1.ListSweepsResponse
+	47, // [47:58] is the sub-list for method output_type
+	36, // [36:47] is the sub-list for method input_type
+	36, // [36:36] is the sub-list for extension type_name
+	36, // [36:36] is the sub-list for extension extendee
+	0,  // [0:36] is the sub-list for field type_name
 }
 
 func init() { file_toolsandbox_orchestrator_v1_orchestrator_proto_init() }
@@ -1775,7 +2397,8 @@ func file_toolsandbox_orchestrator_v1_orchestrator_proto_init() {
 		(*WatchSweepResponse_Result)(nil),
 		(*WatchSweepResponse_End)(nil),
 	}
-	file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[13].OneofWrappers = []any{
+	file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[13].OneofWrappers = []any{}
+	file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[22].OneofWrappers = []any{
 		(*RecordedItem_Turn)(nil),
 		(*RecordedItem_Answer)(nil),
 	}
@@ -1785,7 +2408,7 @@ func file_toolsandbox_orchestrator_v1_orchestrator_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDesc), len(file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   22,
+			NumMessages:   31,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -24,6 +24,10 @@ const (
 	OrchestratorService_CreateSweep_FullMethodName   = "/toolsandbox.orchestrator.v1.OrchestratorService/CreateSweep"
 	OrchestratorService_WatchSweep_FullMethodName    = "/toolsandbox.orchestrator.v1.OrchestratorService/WatchSweep"
 	OrchestratorService_CancelSweep_FullMethodName   = "/toolsandbox.orchestrator.v1.OrchestratorService/CancelSweep"
+	OrchestratorService_GetSweep_FullMethodName      = "/toolsandbox.orchestrator.v1.OrchestratorService/GetSweep"
+	OrchestratorService_UpdateSweep_FullMethodName   = "/toolsandbox.orchestrator.v1.OrchestratorService/UpdateSweep"
+	OrchestratorService_RequeueSweep_FullMethodName  = "/toolsandbox.orchestrator.v1.OrchestratorService/RequeueSweep"
+	OrchestratorService_DeleteSweep_FullMethodName   = "/toolsandbox.orchestrator.v1.OrchestratorService/DeleteSweep"
 	OrchestratorService_GetTrajectory_FullMethodName = "/toolsandbox.orchestrator.v1.OrchestratorService/GetTrajectory"
 	OrchestratorService_GetRecording_FullMethodName  = "/toolsandbox.orchestrator.v1.OrchestratorService/GetRecording"
 	OrchestratorService_PutRecording_FullMethodName  = "/toolsandbox.orchestrator.v1.OrchestratorService/PutRecording"
@@ -50,6 +54,33 @@ type OrchestratorServiceClient interface {
 	// begins. Creating the sweep again with a new round resumes it. A sweep whose rollouts all have a
 	// result is unaffected. Idempotent, safe to retry. Errors: none of its own.
 	CancelSweep(ctx context.Context, in *CancelSweepRequest, opts ...grpc.CallOption) (*CancelSweepResponse, error)
+	// GetSweep returns one sweep. Of a deleted sweep it returns only the id and that it is deleted.
+	// Read only, safe to retry. Errors: none of its own.
+	GetSweep(ctx context.Context, in *GetSweepRequest, opts ...grpc.CallOption) (*GetSweepResponse, error)
+	// UpdateSweep changes what may change of a sweep while it runs: it pauses or continues it, and sets
+	// its limits. Fields that are not set stay. A paused sweep holds no slots: turns in flight end and
+	// are recorded, and none begins, until an UpdateSweep that continues it. A pause outlives every
+	// process, and a new round does not end it. A sweep whose rollouts all have a result, or that is
+	// cancelled, is not paused. Fewer concurrent rollouts end none that runs. A spend limit only rises,
+	// and rollouts that wait for it are queued. Concurrent calls all apply, the last one of each field
+	// counts. Idempotent, safe to retry. Errors: PERMISSION_DENIED (more concurrent rollouts than the
+	// caller's team is granted), RESOURCE_EXHAUSTED (the spend limit exceeds the budget of the caller's
+	// team), FAILED_PRECONDITION (a lower spend limit than the present one).
+	UpdateSweep(ctx context.Context, in *UpdateSweepRequest, opts ...grpc.CallOption) (*UpdateSweepResponse, error)
+	// RequeueSweep begins a round with all rollouts that have ended without a score, because of an
+	// infrastructure failure or a cancellation, as CreateSweep with a new round does. They continue
+	// from the message at which they ended. Rollouts that run are unaffected. Without such rollouts
+	// no round begins. Idempotent: a repeated call queues only rollouts that have ended since. Safe to
+	// retry. Errors: none of its own.
+	RequeueSweep(ctx context.Context, in *RequeueSweepRequest, opts ...grpc.CallOption) (*RequeueSweepResponse, error)
+	// DeleteSweep removes a sweep: its plan, jobs, logs, table versions, results and recordings, and
+	// its sessions on the live tool hosts. Scenarios, evaluations and tool lists stay, because other
+	// sweeps may need them. The id stays reserved, and the sweep still counts against the budgets of
+	// its team. A call that fails may have removed a part, and a repeated call removes the rest.
+	// Idempotent: a repeated call succeeds. Safe to retry. Errors:
+	// FAILED_PRECONDITION (rollouts have no result, and the sweep is not cancelled), UNAVAILABLE
+	// (rollouts of the cancelled sweep still end, or a tool host is unreachable).
+	DeleteSweep(ctx context.Context, in *DeleteSweepRequest, opts ...grpc.CallOption) (*DeleteSweepResponse, error)
 	// GetTrajectory returns everything that happened in one rollout. If the rollout was ended because
 	// its log or setup has expired, it returns only the end. Read only, safe to retry. Errors:
 	// NOT_FOUND (no log), DATA_LOSS (the log cannot be read).
@@ -107,6 +138,46 @@ func (c *orchestratorServiceClient) CancelSweep(ctx context.Context, in *CancelS
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(CancelSweepResponse)
 	err := c.cc.Invoke(ctx, OrchestratorService_CancelSweep_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *orchestratorServiceClient) GetSweep(ctx context.Context, in *GetSweepRequest, opts ...grpc.CallOption) (*GetSweepResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetSweepResponse)
+	err := c.cc.Invoke(ctx, OrchestratorService_GetSweep_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *orchestratorServiceClient) UpdateSweep(ctx context.Context, in *UpdateSweepRequest, opts ...grpc.CallOption) (*UpdateSweepResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(UpdateSweepResponse)
+	err := c.cc.Invoke(ctx, OrchestratorService_UpdateSweep_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *orchestratorServiceClient) RequeueSweep(ctx context.Context, in *RequeueSweepRequest, opts ...grpc.CallOption) (*RequeueSweepResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RequeueSweepResponse)
+	err := c.cc.Invoke(ctx, OrchestratorService_RequeueSweep_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *orchestratorServiceClient) DeleteSweep(ctx context.Context, in *DeleteSweepRequest, opts ...grpc.CallOption) (*DeleteSweepResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(DeleteSweepResponse)
+	err := c.cc.Invoke(ctx, OrchestratorService_DeleteSweep_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -182,6 +253,33 @@ type OrchestratorServiceServer interface {
 	// begins. Creating the sweep again with a new round resumes it. A sweep whose rollouts all have a
 	// result is unaffected. Idempotent, safe to retry. Errors: none of its own.
 	CancelSweep(context.Context, *CancelSweepRequest) (*CancelSweepResponse, error)
+	// GetSweep returns one sweep. Of a deleted sweep it returns only the id and that it is deleted.
+	// Read only, safe to retry. Errors: none of its own.
+	GetSweep(context.Context, *GetSweepRequest) (*GetSweepResponse, error)
+	// UpdateSweep changes what may change of a sweep while it runs: it pauses or continues it, and sets
+	// its limits. Fields that are not set stay. A paused sweep holds no slots: turns in flight end and
+	// are recorded, and none begins, until an UpdateSweep that continues it. A pause outlives every
+	// process, and a new round does not end it. A sweep whose rollouts all have a result, or that is
+	// cancelled, is not paused. Fewer concurrent rollouts end none that runs. A spend limit only rises,
+	// and rollouts that wait for it are queued. Concurrent calls all apply, the last one of each field
+	// counts. Idempotent, safe to retry. Errors: PERMISSION_DENIED (more concurrent rollouts than the
+	// caller's team is granted), RESOURCE_EXHAUSTED (the spend limit exceeds the budget of the caller's
+	// team), FAILED_PRECONDITION (a lower spend limit than the present one).
+	UpdateSweep(context.Context, *UpdateSweepRequest) (*UpdateSweepResponse, error)
+	// RequeueSweep begins a round with all rollouts that have ended without a score, because of an
+	// infrastructure failure or a cancellation, as CreateSweep with a new round does. They continue
+	// from the message at which they ended. Rollouts that run are unaffected. Without such rollouts
+	// no round begins. Idempotent: a repeated call queues only rollouts that have ended since. Safe to
+	// retry. Errors: none of its own.
+	RequeueSweep(context.Context, *RequeueSweepRequest) (*RequeueSweepResponse, error)
+	// DeleteSweep removes a sweep: its plan, jobs, logs, table versions, results and recordings, and
+	// its sessions on the live tool hosts. Scenarios, evaluations and tool lists stay, because other
+	// sweeps may need them. The id stays reserved, and the sweep still counts against the budgets of
+	// its team. A call that fails may have removed a part, and a repeated call removes the rest.
+	// Idempotent: a repeated call succeeds. Safe to retry. Errors:
+	// FAILED_PRECONDITION (rollouts have no result, and the sweep is not cancelled), UNAVAILABLE
+	// (rollouts of the cancelled sweep still end, or a tool host is unreachable).
+	DeleteSweep(context.Context, *DeleteSweepRequest) (*DeleteSweepResponse, error)
 	// GetTrajectory returns everything that happened in one rollout. If the rollout was ended because
 	// its log or setup has expired, it returns only the end. Read only, safe to retry. Errors:
 	// NOT_FOUND (no log), DATA_LOSS (the log cannot be read).
@@ -214,6 +312,18 @@ func (UnimplementedOrchestratorServiceServer) WatchSweep(*WatchSweepRequest, grp
 }
 func (UnimplementedOrchestratorServiceServer) CancelSweep(context.Context, *CancelSweepRequest) (*CancelSweepResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method CancelSweep not implemented")
+}
+func (UnimplementedOrchestratorServiceServer) GetSweep(context.Context, *GetSweepRequest) (*GetSweepResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetSweep not implemented")
+}
+func (UnimplementedOrchestratorServiceServer) UpdateSweep(context.Context, *UpdateSweepRequest) (*UpdateSweepResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method UpdateSweep not implemented")
+}
+func (UnimplementedOrchestratorServiceServer) RequeueSweep(context.Context, *RequeueSweepRequest) (*RequeueSweepResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method RequeueSweep not implemented")
+}
+func (UnimplementedOrchestratorServiceServer) DeleteSweep(context.Context, *DeleteSweepRequest) (*DeleteSweepResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method DeleteSweep not implemented")
 }
 func (UnimplementedOrchestratorServiceServer) GetTrajectory(context.Context, *GetTrajectoryRequest) (*GetTrajectoryResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetTrajectory not implemented")
@@ -291,6 +401,78 @@ func _OrchestratorService_CancelSweep_Handler(srv interface{}, ctx context.Conte
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(OrchestratorServiceServer).CancelSweep(ctx, req.(*CancelSweepRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _OrchestratorService_GetSweep_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetSweepRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(OrchestratorServiceServer).GetSweep(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: OrchestratorService_GetSweep_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(OrchestratorServiceServer).GetSweep(ctx, req.(*GetSweepRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _OrchestratorService_UpdateSweep_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(UpdateSweepRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(OrchestratorServiceServer).UpdateSweep(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: OrchestratorService_UpdateSweep_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(OrchestratorServiceServer).UpdateSweep(ctx, req.(*UpdateSweepRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _OrchestratorService_RequeueSweep_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RequeueSweepRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(OrchestratorServiceServer).RequeueSweep(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: OrchestratorService_RequeueSweep_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(OrchestratorServiceServer).RequeueSweep(ctx, req.(*RequeueSweepRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _OrchestratorService_DeleteSweep_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(DeleteSweepRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(OrchestratorServiceServer).DeleteSweep(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: OrchestratorService_DeleteSweep_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(OrchestratorServiceServer).DeleteSweep(ctx, req.(*DeleteSweepRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -374,6 +556,22 @@ var OrchestratorService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "CancelSweep",
 			Handler:    _OrchestratorService_CancelSweep_Handler,
+		},
+		{
+			MethodName: "GetSweep",
+			Handler:    _OrchestratorService_GetSweep_Handler,
+		},
+		{
+			MethodName: "UpdateSweep",
+			Handler:    _OrchestratorService_UpdateSweep_Handler,
+		},
+		{
+			MethodName: "RequeueSweep",
+			Handler:    _OrchestratorService_RequeueSweep_Handler,
+		},
+		{
+			MethodName: "DeleteSweep",
+			Handler:    _OrchestratorService_DeleteSweep_Handler,
 		},
 		{
 			MethodName: "GetTrajectory",

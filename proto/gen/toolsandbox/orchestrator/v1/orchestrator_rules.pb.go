@@ -189,6 +189,123 @@ func (x *CancelSweepRequest) SatisfiesRules() bool {
 	return true
 }
 
+// SatisfiesRules reports whether the message certainly satisfies the rules of its proto.
+func (x *CancelSweepResponse) SatisfiesRules() bool {
+	if x != nil && x.Sweep != nil {
+		v := x.GetSweep()
+		if !(v.SatisfiesRules()) {
+			return false
+		}
+	}
+	return true
+}
+
+var patternGetSweepRequest_SweepId = regexp.MustCompile("^[A-Za-z0-9_-]{1,100}$")
+
+// SatisfiesRules reports whether the message certainly satisfies the rules of its proto.
+func (x *GetSweepRequest) SatisfiesRules() bool {
+	{
+		v := x.GetSweepId()
+		if !(patternGetSweepRequest_SweepId.MatchString(v)) {
+			return false
+		}
+	}
+	return true
+}
+
+// SatisfiesRules reports whether the message certainly satisfies the rules of its proto.
+func (x *GetSweepResponse) SatisfiesRules() bool {
+	if x != nil && x.Sweep != nil {
+		v := x.GetSweep()
+		if !(v.SatisfiesRules()) {
+			return false
+		}
+	}
+	return true
+}
+
+var patternUpdateSweepRequest_SweepId = regexp.MustCompile("^[A-Za-z0-9_-]{1,100}$")
+
+// SatisfiesRules reports whether the message certainly satisfies the rules of its proto.
+func (x *UpdateSweepRequest) SatisfiesRules() bool {
+	{
+		v := x.GetSweepId()
+		if !(patternUpdateSweepRequest_SweepId.MatchString(v)) {
+			return false
+		}
+	}
+	if x != nil && x.Parallel != nil {
+		v := x.GetParallel()
+		if !(v <= 100000) {
+			return false
+		}
+		if !(v >= 0) {
+			return false
+		}
+	}
+	if x != nil && x.SpendTokens != nil {
+		v := x.GetSpendTokens()
+		if !(v >= 0) {
+			return false
+		}
+	}
+	if x != nil && x.SpendMicros != nil {
+		v := x.GetSpendMicros()
+		if !(v >= 0) {
+			return false
+		}
+	}
+	return true
+}
+
+// SatisfiesRules reports whether the message certainly satisfies the rules of its proto.
+func (x *UpdateSweepResponse) SatisfiesRules() bool {
+	if x != nil && x.Sweep != nil {
+		v := x.GetSweep()
+		if !(v.SatisfiesRules()) {
+			return false
+		}
+	}
+	return true
+}
+
+var patternRequeueSweepRequest_SweepId = regexp.MustCompile("^[A-Za-z0-9_-]{1,100}$")
+
+// SatisfiesRules reports whether the message certainly satisfies the rules of its proto.
+func (x *RequeueSweepRequest) SatisfiesRules() bool {
+	{
+		v := x.GetSweepId()
+		if !(patternRequeueSweepRequest_SweepId.MatchString(v)) {
+			return false
+		}
+	}
+	return true
+}
+
+// SatisfiesRules reports whether the message certainly satisfies the rules of its proto.
+func (x *RequeueSweepResponse) SatisfiesRules() bool {
+	if x != nil && x.Sweep != nil {
+		v := x.GetSweep()
+		if !(v.SatisfiesRules()) {
+			return false
+		}
+	}
+	return true
+}
+
+var patternDeleteSweepRequest_SweepId = regexp.MustCompile("^[A-Za-z0-9_-]{1,100}$")
+
+// SatisfiesRules reports whether the message certainly satisfies the rules of its proto.
+func (x *DeleteSweepRequest) SatisfiesRules() bool {
+	{
+		v := x.GetSweepId()
+		if !(patternDeleteSweepRequest_SweepId.MatchString(v)) {
+			return false
+		}
+	}
+	return true
+}
+
 var patternGetTrajectoryRequest_RolloutId = regexp.MustCompile("^[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*$")
 
 // SatisfiesRules reports whether the message certainly satisfies the rules of its proto.
@@ -308,6 +425,27 @@ func (x *ListSweepsRequest) SatisfiesRules() bool {
 			return false
 		}
 		if !(v >= 0) {
+			return false
+		}
+	}
+	return true
+}
+
+// SatisfiesRules reports whether the message certainly satisfies the rules of its proto.
+func (x *SweepInfo) SatisfiesRules() bool {
+	if x != nil && x.SpendLimit != nil {
+		v := x.GetSpendLimit()
+		if !(v.SatisfiesRules()) {
+			return false
+		}
+	}
+	return true
+}
+
+// SatisfiesRules reports whether the message certainly satisfies the rules of its proto.
+func (x *ListSweepsResponse) SatisfiesRules() bool {
+	for _, v := range x.GetSweeps() {
+		if !(v.SatisfiesRules()) {
 			return false
 		}
 	}

@@ -1542,6 +1542,98 @@ func (*DeleteSessionResponse) Descriptor() ([]byte, []int) {
 	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{22}
 }
 
+// DeleteSessionsRequest names a sweep.
+type DeleteSessionsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The sweep.
+	SweepId       string `protobuf:"bytes,1,opt,name=sweep_id,json=sweepId,proto3" json:"sweep_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeleteSessionsRequest) Reset() {
+	*x = DeleteSessionsRequest{}
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteSessionsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteSessionsRequest) ProtoMessage() {}
+
+func (x *DeleteSessionsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteSessionsRequest.ProtoReflect.Descriptor instead.
+func (*DeleteSessionsRequest) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *DeleteSessionsRequest) GetSweepId() string {
+	if x != nil {
+		return x.SweepId
+	}
+	return ""
+}
+
+// DeleteSessionsResponse holds what was deleted.
+type DeleteSessionsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Number of deleted sessions.
+	Sessions      int64 `protobuf:"varint,1,opt,name=sessions,proto3" json:"sessions,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeleteSessionsResponse) Reset() {
+	*x = DeleteSessionsResponse{}
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteSessionsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteSessionsResponse) ProtoMessage() {}
+
+func (x *DeleteSessionsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteSessionsResponse.ProtoReflect.Descriptor instead.
+func (*DeleteSessionsResponse) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *DeleteSessionsResponse) GetSessions() int64 {
+	if x != nil {
+		return x.Sessions
+	}
+	return 0
+}
+
 // ListToolsRequest may contain a pack's tools.
 type ListToolsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1559,7 +1651,7 @@ type ListToolsRequest struct {
 
 func (x *ListToolsRequest) Reset() {
 	*x = ListToolsRequest{}
-	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[23]
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1571,7 +1663,7 @@ func (x *ListToolsRequest) String() string {
 func (*ListToolsRequest) ProtoMessage() {}
 
 func (x *ListToolsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[23]
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1584,7 +1676,7 @@ func (x *ListToolsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListToolsRequest.ProtoReflect.Descriptor instead.
 func (*ListToolsRequest) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{23}
+	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ListToolsRequest) GetToolModules() []*v1.ToolModule {
@@ -1638,7 +1730,7 @@ type ToolInfo struct {
 
 func (x *ToolInfo) Reset() {
 	*x = ToolInfo{}
-	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[24]
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1650,7 +1742,7 @@ func (x *ToolInfo) String() string {
 func (*ToolInfo) ProtoMessage() {}
 
 func (x *ToolInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[24]
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1663,7 +1755,7 @@ func (x *ToolInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolInfo.ProtoReflect.Descriptor instead.
 func (*ToolInfo) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{24}
+	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ToolInfo) GetTool() *v11.Tool {
@@ -1726,7 +1818,7 @@ type ListToolsResponse struct {
 
 func (x *ListToolsResponse) Reset() {
 	*x = ListToolsResponse{}
-	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[25]
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1738,7 +1830,7 @@ func (x *ListToolsResponse) String() string {
 func (*ListToolsResponse) ProtoMessage() {}
 
 func (x *ListToolsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[25]
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1751,7 +1843,7 @@ func (x *ListToolsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListToolsResponse.ProtoReflect.Descriptor instead.
 func (*ListToolsResponse) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{25}
+	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ListToolsResponse) GetTools() []*ToolInfo {
@@ -1772,7 +1864,7 @@ type TryToolsRequest struct {
 
 func (x *TryToolsRequest) Reset() {
 	*x = TryToolsRequest{}
-	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[26]
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1784,7 +1876,7 @@ func (x *TryToolsRequest) String() string {
 func (*TryToolsRequest) ProtoMessage() {}
 
 func (x *TryToolsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[26]
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1797,7 +1889,7 @@ func (x *TryToolsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TryToolsRequest.ProtoReflect.Descriptor instead.
 func (*TryToolsRequest) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{26}
+	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *TryToolsRequest) GetSetup() *v1.Setup {
@@ -1826,7 +1918,7 @@ type ToolFault struct {
 
 func (x *ToolFault) Reset() {
 	*x = ToolFault{}
-	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[27]
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1838,7 +1930,7 @@ func (x *ToolFault) String() string {
 func (*ToolFault) ProtoMessage() {}
 
 func (x *ToolFault) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[27]
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1851,7 +1943,7 @@ func (x *ToolFault) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolFault.ProtoReflect.Descriptor instead.
 func (*ToolFault) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{27}
+	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ToolFault) GetFile() string {
@@ -1900,7 +1992,7 @@ type TryToolsResponse struct {
 
 func (x *TryToolsResponse) Reset() {
 	*x = TryToolsResponse{}
-	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[28]
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1912,7 +2004,7 @@ func (x *TryToolsResponse) String() string {
 func (*TryToolsResponse) ProtoMessage() {}
 
 func (x *TryToolsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[28]
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1925,7 +2017,7 @@ func (x *TryToolsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TryToolsResponse.ProtoReflect.Descriptor instead.
 func (*TryToolsResponse) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{28}
+	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *TryToolsResponse) GetFaults() []*ToolFault {
@@ -1944,7 +2036,7 @@ type ListHostsRequest struct {
 
 func (x *ListHostsRequest) Reset() {
 	*x = ListHostsRequest{}
-	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[29]
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1956,7 +2048,7 @@ func (x *ListHostsRequest) String() string {
 func (*ListHostsRequest) ProtoMessage() {}
 
 func (x *ListHostsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[29]
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1969,7 +2061,7 @@ func (x *ListHostsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListHostsRequest.ProtoReflect.Descriptor instead.
 func (*ListHostsRequest) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{29}
+	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{31}
 }
 
 // ListHostsResponse holds the live tool hosts.
@@ -1985,7 +2077,7 @@ type ListHostsResponse struct {
 
 func (x *ListHostsResponse) Reset() {
 	*x = ListHostsResponse{}
-	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[30]
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1997,7 +2089,7 @@ func (x *ListHostsResponse) String() string {
 func (*ListHostsResponse) ProtoMessage() {}
 
 func (x *ListHostsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[30]
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2010,7 +2102,7 @@ func (x *ListHostsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListHostsResponse.ProtoReflect.Descriptor instead.
 func (*ListHostsResponse) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{30}
+	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *ListHostsResponse) GetEpoch() int64 {
@@ -2140,7 +2232,11 @@ const file_toolsandbox_toolhost_v1_toolhost_proto_rawDesc = "" +
 	"\x14DeleteSessionRequest\x12M\n" +
 	"\n" +
 	"session_id\x18\x01 \x01(\tB.\xbaH+r)\x18\xc8\x012$^[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*$R\tsessionId\"\x17\n" +
-	"\x15DeleteSessionResponse\"\x97\x02\n" +
+	"\x15DeleteSessionResponse\"Q\n" +
+	"\x15DeleteSessionsRequest\x128\n" +
+	"\bsweep_id\x18\x01 \x01(\tB\x1d\xbaH\x1ar\x182\x16^[A-Za-z0-9_-]{1,100}$R\asweepId\"4\n" +
+	"\x16DeleteSessionsResponse\x12\x1a\n" +
+	"\bsessions\x18\x01 \x01(\x03R\bsessions\"\x97\x02\n" +
 	"\x10ListToolsRequest\x12M\n" +
 	"\ftool_modules\x18\x01 \x03(\v2 .toolsandbox.setup.v1.ToolModuleB\b\xbaH\x05\x92\x01\x02\x10@R\vtoolModules\x129\n" +
 	"\x06schema\x18\x02 \x03(\v2!.toolsandbox.world.v1.TableSchemaR\x06schema\x12*\n" +
@@ -2176,7 +2272,7 @@ const file_toolsandbox_toolhost_v1_toolhost_proto_rawDesc = "" +
 	"\x18HOSTED_SERVICES_RECORDED\x10\x01\x12\x1b\n" +
 	"\x17HOSTED_SERVICES_OFFLINE\x10\x02\x12\x18\n" +
 	"\x14HOSTED_SERVICES_LIVE\x10\x03\x12\x1a\n" +
-	"\x16HOSTED_SERVICES_RECORD\x10\x042\xc8\v\n" +
+	"\x16HOSTED_SERVICES_RECORD\x10\x042\xc3\f\n" +
 	"\x0fToolHostService\x12u\n" +
 	"\rCreateSession\x12-.toolsandbox.toolhost.v1.CreateSessionRequest\x1a..toolsandbox.toolhost.v1.CreateSessionResponse\"\x05\x82\xb5\x18\x01\x01\x12d\n" +
 	"\aExecute\x12'.toolsandbox.toolhost.v1.ExecuteRequest\x1a(.toolsandbox.toolhost.v1.ExecuteResponse\"\x06\x82\xb5\x18\x02\x01\x06\x12x\n" +
@@ -2189,7 +2285,8 @@ const file_toolsandbox_toolhost_v1_toolhost_proto_rawDesc = "" +
 	"GetSession\x12*.toolsandbox.toolhost.v1.GetSessionRequest\x1a+.toolsandbox.toolhost.v1.GetSessionResponse\"\x05\x82\xb5\x18\x01\x06\x12r\n" +
 	"\fListSessions\x12,.toolsandbox.toolhost.v1.ListSessionsRequest\x1a-.toolsandbox.toolhost.v1.ListSessionsResponse\"\x05\x82\xb5\x18\x01\x06\x12o\n" +
 	"\vForkSession\x12+.toolsandbox.toolhost.v1.ForkSessionRequest\x1a,.toolsandbox.toolhost.v1.ForkSessionResponse\"\x05\x82\xb5\x18\x01\x06\x12u\n" +
-	"\rDeleteSession\x12-.toolsandbox.toolhost.v1.DeleteSessionRequest\x1a..toolsandbox.toolhost.v1.DeleteSessionResponse\"\x05\x82\xb5\x18\x01\x06\x12j\n" +
+	"\rDeleteSession\x12-.toolsandbox.toolhost.v1.DeleteSessionRequest\x1a..toolsandbox.toolhost.v1.DeleteSessionResponse\"\x05\x82\xb5\x18\x01\x06\x12y\n" +
+	"\x0eDeleteSessions\x12..toolsandbox.toolhost.v1.DeleteSessionsRequest\x1a/.toolsandbox.toolhost.v1.DeleteSessionsResponse\"\x06\x82\xb5\x18\x02\x01\x06\x12j\n" +
 	"\tListTools\x12).toolsandbox.toolhost.v1.ListToolsRequest\x1a*.toolsandbox.toolhost.v1.ListToolsResponse\"\x06\x82\xb5\x18\x02\x01\x06\x12f\n" +
 	"\bTryTools\x12(.toolsandbox.toolhost.v1.TryToolsRequest\x1a).toolsandbox.toolhost.v1.TryToolsResponse\"\x05\x82\xb5\x18\x01\x06\x12i\n" +
 	"\tListHosts\x12).toolsandbox.toolhost.v1.ListHostsRequest\x1a*.toolsandbox.toolhost.v1.ListHostsResponse\"\x05\x82\xb5\x18\x01\x06B\xfb\x01\n" +
@@ -2208,7 +2305,7 @@ func file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP() []byte {
 }
 
 var file_toolsandbox_toolhost_v1_toolhost_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes = make([]protoimpl.MessageInfo, 31)
+var file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes = make([]protoimpl.MessageInfo, 33)
 var file_toolsandbox_toolhost_v1_toolhost_proto_goTypes = []any{
 	(HostedServices)(0),            // 0: toolsandbox.toolhost.v1.HostedServices
 	(*CreateSessionRequest)(nil),   // 1: toolsandbox.toolhost.v1.CreateSessionRequest
@@ -2234,57 +2331,59 @@ var file_toolsandbox_toolhost_v1_toolhost_proto_goTypes = []any{
 	(*ForkSessionResponse)(nil),    // 21: toolsandbox.toolhost.v1.ForkSessionResponse
 	(*DeleteSessionRequest)(nil),   // 22: toolsandbox.toolhost.v1.DeleteSessionRequest
 	(*DeleteSessionResponse)(nil),  // 23: toolsandbox.toolhost.v1.DeleteSessionResponse
-	(*ListToolsRequest)(nil),       // 24: toolsandbox.toolhost.v1.ListToolsRequest
-	(*ToolInfo)(nil),               // 25: toolsandbox.toolhost.v1.ToolInfo
-	(*ListToolsResponse)(nil),      // 26: toolsandbox.toolhost.v1.ListToolsResponse
-	(*TryToolsRequest)(nil),        // 27: toolsandbox.toolhost.v1.TryToolsRequest
-	(*ToolFault)(nil),              // 28: toolsandbox.toolhost.v1.ToolFault
-	(*TryToolsResponse)(nil),       // 29: toolsandbox.toolhost.v1.TryToolsResponse
-	(*ListHostsRequest)(nil),       // 30: toolsandbox.toolhost.v1.ListHostsRequest
-	(*ListHostsResponse)(nil),      // 31: toolsandbox.toolhost.v1.ListHostsResponse
-	(*v1.Setup)(nil),               // 32: toolsandbox.setup.v1.Setup
-	(*v11.Tool)(nil),               // 33: toolsandbox.world.v1.Tool
-	(*v11.TableVersion)(nil),       // 34: toolsandbox.world.v1.TableVersion
-	(*v11.Message)(nil),            // 35: toolsandbox.world.v1.Message
-	(*v11.Table)(nil),              // 36: toolsandbox.world.v1.Table
-	(*v11.TableSchema)(nil),        // 37: toolsandbox.world.v1.TableSchema
-	(*v1.RecordedAnswer)(nil),      // 38: toolsandbox.setup.v1.RecordedAnswer
-	(*v1.ToolModule)(nil),          // 39: toolsandbox.setup.v1.ToolModule
-	(*v1.ToolServer)(nil),          // 40: toolsandbox.setup.v1.ToolServer
-	(v11.Role)(0),                  // 41: toolsandbox.world.v1.Role
+	(*DeleteSessionsRequest)(nil),  // 24: toolsandbox.toolhost.v1.DeleteSessionsRequest
+	(*DeleteSessionsResponse)(nil), // 25: toolsandbox.toolhost.v1.DeleteSessionsResponse
+	(*ListToolsRequest)(nil),       // 26: toolsandbox.toolhost.v1.ListToolsRequest
+	(*ToolInfo)(nil),               // 27: toolsandbox.toolhost.v1.ToolInfo
+	(*ListToolsResponse)(nil),      // 28: toolsandbox.toolhost.v1.ListToolsResponse
+	(*TryToolsRequest)(nil),        // 29: toolsandbox.toolhost.v1.TryToolsRequest
+	(*ToolFault)(nil),              // 30: toolsandbox.toolhost.v1.ToolFault
+	(*TryToolsResponse)(nil),       // 31: toolsandbox.toolhost.v1.TryToolsResponse
+	(*ListHostsRequest)(nil),       // 32: toolsandbox.toolhost.v1.ListHostsRequest
+	(*ListHostsResponse)(nil),      // 33: toolsandbox.toolhost.v1.ListHostsResponse
+	(*v1.Setup)(nil),               // 34: toolsandbox.setup.v1.Setup
+	(*v11.Tool)(nil),               // 35: toolsandbox.world.v1.Tool
+	(*v11.TableVersion)(nil),       // 36: toolsandbox.world.v1.TableVersion
+	(*v11.Message)(nil),            // 37: toolsandbox.world.v1.Message
+	(*v11.Table)(nil),              // 38: toolsandbox.world.v1.Table
+	(*v11.TableSchema)(nil),        // 39: toolsandbox.world.v1.TableSchema
+	(*v1.RecordedAnswer)(nil),      // 40: toolsandbox.setup.v1.RecordedAnswer
+	(*v1.ToolModule)(nil),          // 41: toolsandbox.setup.v1.ToolModule
+	(*v1.ToolServer)(nil),          // 42: toolsandbox.setup.v1.ToolServer
+	(v11.Role)(0),                  // 43: toolsandbox.world.v1.Role
 }
 var file_toolsandbox_toolhost_v1_toolhost_proto_depIdxs = []int32{
-	32, // 0: toolsandbox.toolhost.v1.CreateSessionRequest.setup:type_name -> toolsandbox.setup.v1.Setup
+	34, // 0: toolsandbox.toolhost.v1.CreateSessionRequest.setup:type_name -> toolsandbox.setup.v1.Setup
 	0,  // 1: toolsandbox.toolhost.v1.CreateSessionRequest.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
 	15, // 2: toolsandbox.toolhost.v1.CreateSessionRequest.answers:type_name -> toolsandbox.toolhost.v1.ServiceAnswer
-	33, // 3: toolsandbox.toolhost.v1.CreateSessionResponse.agent_tools:type_name -> toolsandbox.world.v1.Tool
-	33, // 4: toolsandbox.toolhost.v1.CreateSessionResponse.user_tools:type_name -> toolsandbox.world.v1.Tool
-	34, // 5: toolsandbox.toolhost.v1.CreateSessionResponse.versions:type_name -> toolsandbox.world.v1.TableVersion
-	35, // 6: toolsandbox.toolhost.v1.ExecuteRequest.calls:type_name -> toolsandbox.world.v1.Message
-	35, // 7: toolsandbox.toolhost.v1.Execution.calls:type_name -> toolsandbox.world.v1.Message
+	35, // 3: toolsandbox.toolhost.v1.CreateSessionResponse.agent_tools:type_name -> toolsandbox.world.v1.Tool
+	35, // 4: toolsandbox.toolhost.v1.CreateSessionResponse.user_tools:type_name -> toolsandbox.world.v1.Tool
+	36, // 5: toolsandbox.toolhost.v1.CreateSessionResponse.versions:type_name -> toolsandbox.world.v1.TableVersion
+	37, // 6: toolsandbox.toolhost.v1.ExecuteRequest.calls:type_name -> toolsandbox.world.v1.Message
+	37, // 7: toolsandbox.toolhost.v1.Execution.calls:type_name -> toolsandbox.world.v1.Message
 	7,  // 8: toolsandbox.toolhost.v1.Execution.outcome:type_name -> toolsandbox.toolhost.v1.ExecuteResponse
 	1,  // 9: toolsandbox.toolhost.v1.RestoreSessionRequest.create:type_name -> toolsandbox.toolhost.v1.CreateSessionRequest
 	4,  // 10: toolsandbox.toolhost.v1.RestoreSessionRequest.executions:type_name -> toolsandbox.toolhost.v1.Execution
-	35, // 11: toolsandbox.toolhost.v1.ExecuteResponse.answers:type_name -> toolsandbox.world.v1.Message
-	34, // 12: toolsandbox.toolhost.v1.ExecuteResponse.versions:type_name -> toolsandbox.world.v1.TableVersion
+	37, // 11: toolsandbox.toolhost.v1.ExecuteResponse.answers:type_name -> toolsandbox.world.v1.Message
+	36, // 12: toolsandbox.toolhost.v1.ExecuteResponse.versions:type_name -> toolsandbox.world.v1.TableVersion
 	15, // 13: toolsandbox.toolhost.v1.ExecuteResponse.service_answers:type_name -> toolsandbox.toolhost.v1.ServiceAnswer
-	36, // 14: toolsandbox.toolhost.v1.ReadTablesResponse.tables:type_name -> toolsandbox.world.v1.Table
-	36, // 15: toolsandbox.toolhost.v1.ListVersionsResponse.table:type_name -> toolsandbox.world.v1.Table
+	38, // 14: toolsandbox.toolhost.v1.ReadTablesResponse.tables:type_name -> toolsandbox.world.v1.Table
+	38, // 15: toolsandbox.toolhost.v1.ListVersionsResponse.table:type_name -> toolsandbox.world.v1.Table
 	0,  // 16: toolsandbox.toolhost.v1.Session.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
-	37, // 17: toolsandbox.toolhost.v1.Session.schema:type_name -> toolsandbox.world.v1.TableSchema
+	39, // 17: toolsandbox.toolhost.v1.Session.schema:type_name -> toolsandbox.world.v1.TableSchema
 	15, // 18: toolsandbox.toolhost.v1.ListAnswersResponse.answer:type_name -> toolsandbox.toolhost.v1.ServiceAnswer
-	38, // 19: toolsandbox.toolhost.v1.ServiceAnswer.recording:type_name -> toolsandbox.setup.v1.RecordedAnswer
+	40, // 19: toolsandbox.toolhost.v1.ServiceAnswer.recording:type_name -> toolsandbox.setup.v1.RecordedAnswer
 	12, // 20: toolsandbox.toolhost.v1.GetSessionResponse.session:type_name -> toolsandbox.toolhost.v1.Session
 	12, // 21: toolsandbox.toolhost.v1.ListSessionsResponse.sessions:type_name -> toolsandbox.toolhost.v1.Session
 	12, // 22: toolsandbox.toolhost.v1.ForkSessionResponse.session:type_name -> toolsandbox.toolhost.v1.Session
-	39, // 23: toolsandbox.toolhost.v1.ListToolsRequest.tool_modules:type_name -> toolsandbox.setup.v1.ToolModule
-	37, // 24: toolsandbox.toolhost.v1.ListToolsRequest.schema:type_name -> toolsandbox.world.v1.TableSchema
-	40, // 25: toolsandbox.toolhost.v1.ListToolsRequest.tool_servers:type_name -> toolsandbox.setup.v1.ToolServer
-	33, // 26: toolsandbox.toolhost.v1.ToolInfo.tool:type_name -> toolsandbox.world.v1.Tool
-	41, // 27: toolsandbox.toolhost.v1.ToolInfo.visible_to:type_name -> toolsandbox.world.v1.Role
-	25, // 28: toolsandbox.toolhost.v1.ListToolsResponse.tools:type_name -> toolsandbox.toolhost.v1.ToolInfo
-	32, // 29: toolsandbox.toolhost.v1.TryToolsRequest.setup:type_name -> toolsandbox.setup.v1.Setup
-	28, // 30: toolsandbox.toolhost.v1.TryToolsResponse.faults:type_name -> toolsandbox.toolhost.v1.ToolFault
+	41, // 23: toolsandbox.toolhost.v1.ListToolsRequest.tool_modules:type_name -> toolsandbox.setup.v1.ToolModule
+	39, // 24: toolsandbox.toolhost.v1.ListToolsRequest.schema:type_name -> toolsandbox.world.v1.TableSchema
+	42, // 25: toolsandbox.toolhost.v1.ListToolsRequest.tool_servers:type_name -> toolsandbox.setup.v1.ToolServer
+	35, // 26: toolsandbox.toolhost.v1.ToolInfo.tool:type_name -> toolsandbox.world.v1.Tool
+	43, // 27: toolsandbox.toolhost.v1.ToolInfo.visible_to:type_name -> toolsandbox.world.v1.Role
+	27, // 28: toolsandbox.toolhost.v1.ListToolsResponse.tools:type_name -> toolsandbox.toolhost.v1.ToolInfo
+	34, // 29: toolsandbox.toolhost.v1.TryToolsRequest.setup:type_name -> toolsandbox.setup.v1.Setup
+	30, // 30: toolsandbox.toolhost.v1.TryToolsResponse.faults:type_name -> toolsandbox.toolhost.v1.ToolFault
 	1,  // 31: toolsandbox.toolhost.v1.ToolHostService.CreateSession:input_type -> toolsandbox.toolhost.v1.CreateSessionRequest
 	3,  // 32: toolsandbox.toolhost.v1.ToolHostService.Execute:input_type -> toolsandbox.toolhost.v1.ExecuteRequest
 	5,  // 33: toolsandbox.toolhost.v1.ToolHostService.RestoreSession:input_type -> toolsandbox.toolhost.v1.RestoreSessionRequest
@@ -2295,24 +2394,26 @@ var file_toolsandbox_toolhost_v1_toolhost_proto_depIdxs = []int32{
 	18, // 38: toolsandbox.toolhost.v1.ToolHostService.ListSessions:input_type -> toolsandbox.toolhost.v1.ListSessionsRequest
 	20, // 39: toolsandbox.toolhost.v1.ToolHostService.ForkSession:input_type -> toolsandbox.toolhost.v1.ForkSessionRequest
 	22, // 40: toolsandbox.toolhost.v1.ToolHostService.DeleteSession:input_type -> toolsandbox.toolhost.v1.DeleteSessionRequest
-	24, // 41: toolsandbox.toolhost.v1.ToolHostService.ListTools:input_type -> toolsandbox.toolhost.v1.ListToolsRequest
-	27, // 42: toolsandbox.toolhost.v1.ToolHostService.TryTools:input_type -> toolsandbox.toolhost.v1.TryToolsRequest
-	30, // 43: toolsandbox.toolhost.v1.ToolHostService.ListHosts:input_type -> toolsandbox.toolhost.v1.ListHostsRequest
-	2,  // 44: toolsandbox.toolhost.v1.ToolHostService.CreateSession:output_type -> toolsandbox.toolhost.v1.CreateSessionResponse
-	7,  // 45: toolsandbox.toolhost.v1.ToolHostService.Execute:output_type -> toolsandbox.toolhost.v1.ExecuteResponse
-	6,  // 46: toolsandbox.toolhost.v1.ToolHostService.RestoreSession:output_type -> toolsandbox.toolhost.v1.RestoreSessionResponse
-	9,  // 47: toolsandbox.toolhost.v1.ToolHostService.ReadTables:output_type -> toolsandbox.toolhost.v1.ReadTablesResponse
-	11, // 48: toolsandbox.toolhost.v1.ToolHostService.ListVersions:output_type -> toolsandbox.toolhost.v1.ListVersionsResponse
-	14, // 49: toolsandbox.toolhost.v1.ToolHostService.ListAnswers:output_type -> toolsandbox.toolhost.v1.ListAnswersResponse
-	17, // 50: toolsandbox.toolhost.v1.ToolHostService.GetSession:output_type -> toolsandbox.toolhost.v1.GetSessionResponse
-	19, // 51: toolsandbox.toolhost.v1.ToolHostService.ListSessions:output_type -> toolsandbox.toolhost.v1.ListSessionsResponse
-	21, // 52: toolsandbox.toolhost.v1.ToolHostService.ForkSession:output_type -> toolsandbox.toolhost.v1.ForkSessionResponse
-	23, // 53: toolsandbox.toolhost.v1.ToolHostService.DeleteSession:output_type -> toolsandbox.toolhost.v1.DeleteSessionResponse
-	26, // 54: toolsandbox.toolhost.v1.ToolHostService.ListTools:output_type -> toolsandbox.toolhost.v1.ListToolsResponse
-	29, // 55: toolsandbox.toolhost.v1.ToolHostService.TryTools:output_type -> toolsandbox.toolhost.v1.TryToolsResponse
-	31, // 56: toolsandbox.toolhost.v1.ToolHostService.ListHosts:output_type -> toolsandbox.toolhost.v1.ListHostsResponse
-	44, // [44:57] is the sub-list for method output_type
-	31, // [31:44] is the sub-list for method input_type
+	24, // 41: toolsandbox.toolhost.v1.ToolHostService.DeleteSessions:input_type -> toolsandbox.toolhost.v1.DeleteSessionsRequest
+	26, // 42: toolsandbox.toolhost.v1.ToolHostService.ListTools:input_type -> toolsandbox.toolhost.v1.ListToolsRequest
+	29, // 43: toolsandbox.toolhost.v1.ToolHostService.TryTools:input_type -> toolsandbox.toolhost.v1.TryToolsRequest
+	32, // 44: toolsandbox.toolhost.v1.ToolHostService.ListHosts:input_type -> toolsandbox.toolhost.v1.ListHostsRequest
+	2,  // 45: toolsandbox.toolhost.v1.ToolHostService.CreateSession:output_type -> toolsandbox.toolhost.v1.CreateSessionResponse
+	7,  // 46: toolsandbox.toolhost.v1.ToolHostService.Execute:output_type -> toolsandbox.toolhost.v1.ExecuteResponse
+	6,  // 47: toolsandbox.toolhost.v1.ToolHostService.RestoreSession:output_type -> toolsandbox.toolhost.v1.RestoreSessionResponse
+	9,  // 48: toolsandbox.toolhost.v1.ToolHostService.ReadTables:output_type -> toolsandbox.toolhost.v1.ReadTablesResponse
+	11, // 49: toolsandbox.toolhost.v1.ToolHostService.ListVersions:output_type -> toolsandbox.toolhost.v1.ListVersionsResponse
+	14, // 50: toolsandbox.toolhost.v1.ToolHostService.ListAnswers:output_type -> toolsandbox.toolhost.v1.ListAnswersResponse
+	17, // 51: toolsandbox.toolhost.v1.ToolHostService.GetSession:output_type -> toolsandbox.toolhost.v1.GetSessionResponse
+	19, // 52: toolsandbox.toolhost.v1.ToolHostService.ListSessions:output_type -> toolsandbox.toolhost.v1.ListSessionsResponse
+	21, // 53: toolsandbox.toolhost.v1.ToolHostService.ForkSession:output_type -> toolsandbox.toolhost.v1.ForkSessionResponse
+	23, // 54: toolsandbox.toolhost.v1.ToolHostService.DeleteSession:output_type -> toolsandbox.toolhost.v1.DeleteSessionResponse
+	25, // 55: toolsandbox.toolhost.v1.ToolHostService.DeleteSessions:output_type -> toolsandbox.toolhost.v1.DeleteSessionsResponse
+	28, // 56: toolsandbox.toolhost.v1.ToolHostService.ListTools:output_type -> toolsandbox.toolhost.v1.ListToolsResponse
+	31, // 57: toolsandbox.toolhost.v1.ToolHostService.TryTools:output_type -> toolsandbox.toolhost.v1.TryToolsResponse
+	33, // 58: toolsandbox.toolhost.v1.ToolHostService.ListHosts:output_type -> toolsandbox.toolhost.v1.ListHostsResponse
+	45, // [45:59] is the sub-list for method output_type
+	31, // [31:45] is the sub-list for method input_type
 	31, // [31:31] is the sub-list for extension type_name
 	31, // [31:31] is the sub-list for extension extendee
 	0,  // [0:31] is the sub-list for field type_name
@@ -2331,7 +2432,7 @@ func file_toolsandbox_toolhost_v1_toolhost_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_toolsandbox_toolhost_v1_toolhost_proto_rawDesc), len(file_toolsandbox_toolhost_v1_toolhost_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   31,
+			NumMessages:   33,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -31,6 +31,7 @@ const (
 	ToolHostService_ListSessions_FullMethodName   = "/toolsandbox.toolhost.v1.ToolHostService/ListSessions"
 	ToolHostService_ForkSession_FullMethodName    = "/toolsandbox.toolhost.v1.ToolHostService/ForkSession"
 	ToolHostService_DeleteSession_FullMethodName  = "/toolsandbox.toolhost.v1.ToolHostService/DeleteSession"
+	ToolHostService_DeleteSessions_FullMethodName = "/toolsandbox.toolhost.v1.ToolHostService/DeleteSessions"
 	ToolHostService_ListTools_FullMethodName      = "/toolsandbox.toolhost.v1.ToolHostService/ListTools"
 	ToolHostService_TryTools_FullMethodName       = "/toolsandbox.toolhost.v1.ToolHostService/TryTools"
 	ToolHostService_ListHosts_FullMethodName      = "/toolsandbox.toolhost.v1.ToolHostService/ListHosts"
@@ -96,6 +97,10 @@ type ToolHostServiceClient interface {
 	// tool host. Its forks keep the shared history. Idempotent: deleting a missing session succeeds.
 	// It has no errors of its own.
 	DeleteSession(ctx context.Context, in *DeleteSessionRequest, opts ...grpc.CallOption) (*DeleteSessionResponse, error)
+	// DeleteSessions deletes this tool host's sessions of one sweep, whoever owns them: call every tool
+	// host. Their forks with ids of their own keep the shared history. Idempotent, safe to retry. It
+	// has no errors of its own.
+	DeleteSessions(ctx context.Context, in *DeleteSessionsRequest, opts ...grpc.CallOption) (*DeleteSessionsResponse, error)
 	// ListTools lists the built-in tools, followed by those of a pack. Read-only, safe to retry.
 	// Errors: INVALID_ARGUMENT (the pack's tools or tables are invalid).
 	ListTools(ctx context.Context, in *ListToolsRequest, opts ...grpc.CallOption) (*ListToolsResponse, error)
@@ -234,6 +239,16 @@ func (c *toolHostServiceClient) DeleteSession(ctx context.Context, in *DeleteSes
 	return out, nil
 }
 
+func (c *toolHostServiceClient) DeleteSessions(ctx context.Context, in *DeleteSessionsRequest, opts ...grpc.CallOption) (*DeleteSessionsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(DeleteSessionsResponse)
+	err := c.cc.Invoke(ctx, ToolHostService_DeleteSessions_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *toolHostServiceClient) ListTools(ctx context.Context, in *ListToolsRequest, opts ...grpc.CallOption) (*ListToolsResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ListToolsResponse)
@@ -324,6 +339,10 @@ type ToolHostServiceServer interface {
 	// tool host. Its forks keep the shared history. Idempotent: deleting a missing session succeeds.
 	// It has no errors of its own.
 	DeleteSession(context.Context, *DeleteSessionRequest) (*DeleteSessionResponse, error)
+	// DeleteSessions deletes this tool host's sessions of one sweep, whoever owns them: call every tool
+	// host. Their forks with ids of their own keep the shared history. Idempotent, safe to retry. It
+	// has no errors of its own.
+	DeleteSessions(context.Context, *DeleteSessionsRequest) (*DeleteSessionsResponse, error)
 	// ListTools lists the built-in tools, followed by those of a pack. Read-only, safe to retry.
 	// Errors: INVALID_ARGUMENT (the pack's tools or tables are invalid).
 	ListTools(context.Context, *ListToolsRequest) (*ListToolsResponse, error)
@@ -373,6 +392,9 @@ func (UnimplementedToolHostServiceServer) ForkSession(context.Context, *ForkSess
 }
 func (UnimplementedToolHostServiceServer) DeleteSession(context.Context, *DeleteSessionRequest) (*DeleteSessionResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method DeleteSession not implemented")
+}
+func (UnimplementedToolHostServiceServer) DeleteSessions(context.Context, *DeleteSessionsRequest) (*DeleteSessionsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method DeleteSessions not implemented")
 }
 func (UnimplementedToolHostServiceServer) ListTools(context.Context, *ListToolsRequest) (*ListToolsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListTools not implemented")
@@ -570,6 +592,24 @@ func _ToolHostService_DeleteSession_Handler(srv interface{}, ctx context.Context
 	return interceptor(ctx, in, info, handler)
 }
 
+func _ToolHostService_DeleteSessions_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(DeleteSessionsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ToolHostServiceServer).DeleteSessions(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ToolHostService_DeleteSessions_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ToolHostServiceServer).DeleteSessions(ctx, req.(*DeleteSessionsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _ToolHostService_ListTools_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ListToolsRequest)
 	if err := dec(in); err != nil {
@@ -662,6 +702,10 @@ var ToolHostService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "DeleteSession",
 			Handler:    _ToolHostService_DeleteSession_Handler,
+		},
+		{
+			MethodName: "DeleteSessions",
+			Handler:    _ToolHostService_DeleteSessions_Handler,
 		},
 		{
 			MethodName: "ListTools",

@@ -354,6 +354,19 @@ func (x *DeleteSessionRequest) SatisfiesRules() bool {
 	return true
 }
 
+var patternDeleteSessionsRequest_SweepId = regexp.MustCompile("^[A-Za-z0-9_-]{1,100}$")
+
+// SatisfiesRules reports whether the message certainly satisfies the rules of its proto.
+func (x *DeleteSessionsRequest) SatisfiesRules() bool {
+	{
+		v := x.GetSweepId()
+		if !(patternDeleteSessionsRequest_SweepId.MatchString(v)) {
+			return false
+		}
+	}
+	return true
+}
+
 // SatisfiesRules reports whether the message certainly satisfies the rules of its proto.
 func (x *ListToolsRequest) SatisfiesRules() bool {
 	{
