@@ -3,13 +3,13 @@ package process
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
 	"github.com/spf13/pflag"
 
 	"github.com/toolsandbox/toolsandbox/internal/bom"
@@ -20,14 +20,17 @@ import (
 // line.
 const sourceAnnotation = "source"
 
+// commandLine is the source of flags that the command line sets.
+const commandLine = "command line"
+
 // FlagSource returns the source of a flag's value: "command line", "environment variable NAME",
-// "FILE:LINE" or "default".
+// "FILE:LINE:COLUMN" or "default".
 func FlagSource(flag *pflag.Flag) string {
 	switch sources := flag.Annotations[sourceAnnotation]; {
 	case len(sources) > 0:
 		return sources[0]
 	case flag.Changed:
-		return "command line"
+		return commandLine
 	}
 	return "default"
 }
@@ -46,68 +49,88 @@ func setFrom(flags *pflag.FlagSet, flag *pflag.Flag, source string, set func() e
 
 // entry is one setting of a file.
 type entry struct {
-	key    string
-	line   int
+	key string
+	// source is its FILE:LINE:COLUMN.
+	source string
 	values []string
 	list   bool
+	// items are the elements of a list.
+	items []ast.Node
 	// problem says why the value is invalid.
 	problem string
 }
 
+// reject returns an error about a setting.
+func (e *entry) reject(format string, args ...any) error {
+	return UsageErrorf("%s: %s: %s", e.source, e.key, fmt.Sprintf(format, args...))
+}
+
 // SetFromFile sets flags from a YAML file that maps flag names to values, unless the command line
 // or the environment has set them. Call it after SetFromEnvironment. others are flags of other
-// commands that the file may set too: their values are parsed, and have no effect here. The error
-// names file, line and key.
-func SetFromFile(flags, others *pflag.FlagSet, path string) error {
+// commands that the file may set too: their values are parsed, and have no effect here. It sets no
+// flag of which the file lists alternatives: they are the returned matrix. The error names file,
+// line, column and key.
+func SetFromFile(flags, others *pflag.FlagSet, path string) (Matrix, error) {
 	entries, err := readEntries(path)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	owner := func(key string) *pflag.FlagSet {
+		if flags.Lookup(key) == nil {
+			return others
+		}
+		return flags
+	}
+	given := make(map[string]bool)
+	flags.VisitAll(func(flag *pflag.Flag) { given[flag.Name] = IsSet(flag) })
+	matrix := matrixReader{
+		path: path, lookup: func(key string) *pflag.Flag { return owner(key).Lookup(key) }, fixed: func(key string) bool { return given[key] },
+		known: []*pflag.FlagSet{flags, others}, origin: make(map[string]string),
+	}
+	var errs []error
+	seen := make(map[string]string)
+	for i := range entries {
+		e := &entries[i]
+		flag := matrix.lookup(e.key)
+		switch first := seen[e.key]; {
+		case first != "":
+			errs = append(errs, e.reject("repeats %s", first))
+			continue
+		case flag == nil || flag.Hidden:
+			errs = append(errs, unknown(e, flags, others))
+			continue
+		}
+		seen[e.key] = e.source
+		switch {
+		case matrix.isDimension(e):
+			matrix.add(e)
+		case IsSet(flag):
+		case e.problem != "":
+			errs = append(errs, e.reject("%s given, expected %s", e.problem, valueOf(flag)))
+		default:
+			if err := setFrom(owner(e.key), flag, e.source, func() error { return e.set(owner(e.key), flag) }); err != nil {
+				errs = append(errs, e.reject("%s", err))
+			}
+		}
+	}
+	return matrix.matrix, errors.Join(append(errs, matrix.errs...)...)
+}
+
+// unknown returns the error of a setting that no flag has.
+func unknown(e *entry, sets ...*pflag.FlagSet) error {
 	var known []string
-	for _, set := range []*pflag.FlagSet{flags, others} {
+	for _, set := range sets {
 		set.VisitAll(func(flag *pflag.Flag) {
 			if !flag.Hidden {
 				known = append(known, flag.Name)
 			}
 		})
 	}
-	var errs []error
-	seen := make(map[string]int)
-	for _, e := range entries {
-		source := fmt.Sprintf("%s:%d", path, e.line)
-		reject := func(format string, args ...any) {
-			errs = append(errs, UsageErrorf("%s: %s: %s", source, e.key, fmt.Sprintf(format, args...)))
-		}
-		if first := seen[e.key]; first > 0 {
-			reject("repeats line %d", first)
-			continue
-		}
-		seen[e.key] = e.line
-		if !slices.Contains(known, e.key) {
-			text := "no setting has this name"
-			if nearest := spelling.Nearest(e.key, known, 2); nearest != "" {
-				text += fmt.Sprintf("; did you mean %s?", nearest)
-			}
-			reject("%s", text)
-			continue
-		}
-		owner := flags
-		if flags.Lookup(e.key) == nil {
-			owner = others
-		}
-		flag := owner.Lookup(e.key)
-		if IsSet(flag) {
-			continue
-		}
-		if e.problem != "" {
-			reject("%s given, expected %s", e.problem, valueOf(flag))
-			continue
-		}
-		if err := setFrom(owner, flag, source, func() error { return e.set(owner, flag) }); err != nil {
-			reject("%s", err)
-		}
+	text := "no setting has this name"
+	if nearest := spelling.Nearest(e.key, known, 2); nearest != "" {
+		text += fmt.Sprintf("; did you mean %s?", nearest)
 	}
-	return errors.Join(errs...)
+	return e.reject("%s", text)
 }
 
 // valueOf describes the values of a flag.
@@ -146,7 +169,7 @@ func readEntries(path string) ([]entry, error) {
 	}
 	file, err := parser.ParseBytes(raw, 0)
 	if syntaxError, ok := errors.AsType[yaml.Error](err); ok {
-		return nil, UsageErrorf("%s:%d: %s", path, syntaxError.GetToken().Position.Line, syntaxError.GetMessage())
+		return nil, UsageErrorf("%s: %s", position(path, syntaxError.GetToken()), syntaxError.GetMessage())
 	}
 	if err != nil {
 		return nil, UsageErrorf("%s: %w", path, err)
@@ -157,22 +180,27 @@ func readEntries(path string) ([]entry, error) {
 		case nil, *ast.NullNode, *ast.CommentGroupNode:
 		case *ast.MappingNode:
 			for _, value := range body.Values {
-				entries = append(entries, newEntry(value))
+				entries = append(entries, newEntry(path, value))
 			}
 		case *ast.MappingValueNode:
-			entries = append(entries, newEntry(body))
+			entries = append(entries, newEntry(path, body))
 		default:
-			return nil, UsageErrorf("%s:%d: expected settings, as trials: 3", path, body.GetToken().Position.Line)
+			return nil, UsageErrorf("%s: expected settings, as trials: 3", position(path, body.GetToken()))
 		}
 	}
 	return entries, nil
 }
 
-func newEntry(node *ast.MappingValueNode) entry {
+// position returns FILE:LINE:COLUMN of a token.
+func position(path string, at *token.Token) string {
+	return fmt.Sprintf("%s:%d:%d", path, at.Position.Line, at.Position.Column)
+}
+
+func newEntry(path string, node *ast.MappingValueNode) entry {
 	key := node.Key.GetToken()
-	e := entry{key: strings.TrimSpace(key.Value), line: key.Position.Line}
+	e := entry{key: strings.TrimSpace(key.Value), source: position(path, key)}
 	if list, ok := node.Value.(*ast.SequenceNode); ok {
-		e.list = true
+		e.list, e.items = true, list.Values
 		for _, item := range list.Values {
 			e.add(item)
 		}
@@ -212,7 +240,7 @@ func ErrorSource(flags *pflag.FlagSet, err error) error {
 		name = name[:end]
 	}
 	flag := flags.Lookup(name)
-	if flag == nil || flag.Changed || !IsSet(flag) {
+	if flag == nil || !IsSet(flag) || FlagSource(flag) == commandLine {
 		return err
 	}
 	return UsageErrorf("%s: %w", FlagSource(flag), err)

@@ -30,7 +30,8 @@ func configured(t *testing.T, text string, env variables, args ...string) (*pfla
 	others := pflag.NewFlagSet("", pflag.ContinueOnError)
 	others.String("listen", "", "another command's")
 	others.Int("shards", 1, "another command's")
-	return flags, process.SetFromFile(flags, others, "settings.yaml")
+	_, err := process.SetFromFile(flags, others, "settings.yaml")
+	return flags, err
 }
 
 // TestSetFromFile reads settings of all kinds. The environment wins over the file, the command line
@@ -55,8 +56,8 @@ listen: nowhere   # another command's
 	got := make(map[string]string)
 	flags.VisitAll(func(flag *pflag.Flag) { got[flag.Name] = flag.Value.String() + " by " + process.FlagSource(flag) })
 	want := map[string]string{
-		"trials": "3 by settings.yaml:2", "parallel": "16 by settings.yaml:3", "ratio": "0.25 by settings.yaml:4", "grace": "1m30s by settings.yaml:5",
-		"resume": "true by settings.yaml:6", "agent": "openai:gpt-4o by settings.yaml:7", "scenarios": `[wifi_*,"a,b"] by settings.yaml:8`,
+		"trials": "3 by settings.yaml:2:1", "parallel": "16 by settings.yaml:3:1", "ratio": "0.25 by settings.yaml:4:1", "grace": "1m30s by settings.yaml:5:1",
+		"resume": "true by settings.yaml:6:1", "agent": "openai:gpt-4o by settings.yaml:7:1", "scenarios": `[wifi_*,"a,b"] by settings.yaml:8:1`,
 		"seed": "8 by environment variable TOOLSANDBOX_SEED", "pause": "4s by command line", "test-mode": "true by command line",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -71,24 +72,24 @@ listen: nowhere   # another command's
 // was expected.
 func TestSetFromFileErrors(t *testing.T) {
 	for text, want := range map[string]string{
-		"trails: 3\n":                         "settings.yaml:1: trails: no setting has this name; did you mean trials?",
-		"\nwhatever_it_is: 3\n":               "settings.yaml:2: whatever_it_is: no setting has this name",
-		"test_mode: true\n":                   "settings.yaml:1: test_mode: no setting has this name; did you mean test-mode?",
-		"agent: x\ntrials: many\n":            `settings.yaml:2: trials: "many" given, expected a whole number, e.g. 3`,
-		"trials: many\nseed: x\n":             "settings.yaml:1: trials: \"many\" given, expected a whole number, e.g. 3\nsettings.yaml:2: seed: \"x\" given, expected a whole number, e.g. 3",
-		"grace: 5\n":                          `settings.yaml:1: grace: "5" given, expected a number with its unit, e.g. 5s`,
-		"resume: perhaps\n":                   `settings.yaml:1: resume: "perhaps" given, expected true or false`,
-		"trials: [1, 2]\n":                    "settings.yaml:1: trials: a list given, expected a whole number, e.g. 3",
-		"shards: many\n":                      `settings.yaml:1: shards: "many" given, expected a whole number, e.g. 3`,
-		"shard: 1\n":                          "settings.yaml:1: shard: no setting has this name; did you mean shards?",
-		"trials:\n":                           "settings.yaml:1: trials: nothing given, expected a whole number, e.g. 3",
-		"agent: {openai: x}\n":                `settings.yaml:1: agent: "{openai: x}" given, expected a value`,
-		"seed: 1\nagent: x\nseed: 2\n":        `settings.yaml:3: mapping key "seed" already defined at [1:1]`,
-		"seed: 1\n---\nseed: 2\n":             "settings.yaml:3: seed: repeats line 1",
-		"- seed\n":                            "settings.yaml:1: expected settings, as trials: 3",
+		"trails: 3\n":                         "settings.yaml:1:1: trails: no setting has this name; did you mean trials?",
+		"\nwhatever_it_is: 3\n":               "settings.yaml:2:1: whatever_it_is: no setting has this name",
+		"test_mode: true\n":                   "settings.yaml:1:1: test_mode: no setting has this name; did you mean test-mode?",
+		"agent: x\ntrials: many\n":            `settings.yaml:2:1: trials: "many" given, expected a whole number, e.g. 3`,
+		"trials: many\nseed: x\n":             "settings.yaml:1:1: trials: \"many\" given, expected a whole number, e.g. 3\nsettings.yaml:2:1: seed: \"x\" given, expected a whole number, e.g. 3",
+		"grace: 5\n":                          `settings.yaml:1:1: grace: "5" given, expected a number with its unit, e.g. 5s`,
+		"resume: perhaps\n":                   `settings.yaml:1:1: resume: "perhaps" given, expected true or false`,
+		"trials: [1, 2]\n":                    "settings.yaml:1:1: trials: a list given, expected a whole number, e.g. 3",
+		"shards: many\n":                      `settings.yaml:1:1: shards: "many" given, expected a whole number, e.g. 3`,
+		"shard: 1\n":                          "settings.yaml:1:1: shard: no setting has this name; did you mean shards?",
+		"trials:\n":                           "settings.yaml:1:1: trials: nothing given, expected a whole number, e.g. 3",
+		"agent: {openai: x}\n":                `settings.yaml:1:1: agent: "{openai: x}" given, expected a value`,
+		"seed: 1\nagent: x\nseed: 2\n":        `settings.yaml:3:1: mapping key "seed" already defined at [1:1]`,
+		"seed: 1\n---\nseed: 2\n":             "settings.yaml:3:1: seed: repeats settings.yaml:1:1",
+		"- seed\n":                            "settings.yaml:1:1: expected settings, as trials: 3",
 		"seed: [1\n":                          "settings.yaml:",
-		"seed: 99999999999999999999999999\n":  `settings.yaml:1: seed: "99999999999999999999999999" given, which is out of range: expected a whole number, e.g. 3`,
-		"trials: 3\n---\nscenarios: {a: b}\n": `settings.yaml:3: scenarios: `,
+		"seed: 99999999999999999999999999\n":  `settings.yaml:1:1: seed: "99999999999999999999999999" given, which is out of range: expected a whole number, e.g. 3`,
+		"trials: 3\n---\nscenarios: {a: b}\n": `settings.yaml:3:1: scenarios: `,
 	} {
 		_, err := configured(t, text, nil)
 		if !errors.Is(err, process.ErrUsage) || !strings.HasPrefix(err.Error(), want) {
@@ -101,7 +102,7 @@ func TestSetFromFileErrors(t *testing.T) {
 		}
 	}
 	missing := filepath.Join(t.TempDir(), "missing.yaml")
-	if err := process.SetFromFile(someFlags(), someFlags(), missing); !errors.Is(err, process.ErrUsage) || !strings.HasPrefix(err.Error(), "--config: open "+missing) {
+	if _, err := process.SetFromFile(someFlags(), someFlags(), missing); !errors.Is(err, process.ErrUsage) || !strings.HasPrefix(err.Error(), "--config: open "+missing) {
 		t.Errorf("a file that is not there: got %v, want a usage error that names it", err)
 	}
 }
@@ -113,7 +114,7 @@ func TestErrorSource(t *testing.T) {
 		t.Fatal(err)
 	}
 	for text, want := range map[string]string{
-		"--trials: 0 given":   "settings.yaml:1: --trials: 0 given",
+		"--trials: 0 given":   "settings.yaml:1:1: --trials: 0 given",
 		"--seed, --x: given":  "environment variable TOOLSANDBOX_SEED: --seed, --x: given",
 		"--parallel: 0 given": "--parallel: 0 given",
 		"--agent: missing":    "--agent: missing",
@@ -139,7 +140,7 @@ func FuzzSetFromFile(f *testing.F) {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		err := process.SetFromFile(someFlags(), someFlags(), path)
+		_, err := process.SetFromFile(someFlags(), someFlags(), path)
 		if err != nil && (!errors.Is(err, process.ErrUsage) || !strings.HasPrefix(err.Error(), path+":")) {
 			t.Errorf("%q: got %v, want a usage error that begins with the file", text, err)
 		}

@@ -18,8 +18,14 @@ const (
 	small   = "*"
 )
 
-// Letter names a run in a table.
-func Letter(run int) string { return string(rune('A' + run)) }
+// Letter names a run in a table: A to Z, then AA and so on.
+func Letter(run int) string {
+	const letters = 26
+	if run >= letters {
+		return Letter(run/letters-1) + Letter(run%letters)
+	}
+	return string(rune('A' + run))
+}
 
 // sections returns the tables of the report for people.
 func (r *Report) sections() []section {

@@ -20,6 +20,8 @@ const maxPrompt = 1 << 20
 // ablation is the flags that change what players are told.
 type ablation struct {
 	before, after, user string
+	// Ablation is what they say. Load sets it.
+	Ablation scenario.Ablation
 }
 
 func (a *ablation) register(flags *pflag.FlagSet) {
@@ -41,7 +43,10 @@ func (a *ablation) apply(scenarios []*scenariov1.Scenario) error {
 	if change.AgentAfter, err = readPrompt("agent-prompt-after", a.after); err != nil {
 		return err
 	}
-	if change == (scenario.Ablation{}) || change == (scenario.Ablation{User: scenario.UserPromptAll}) {
+	if change.User == scenario.UserPromptAll {
+		change.User = ""
+	}
+	if a.Ablation = change; change == (scenario.Ablation{}) {
 		return nil
 	}
 	for i, s := range scenarios {

@@ -62,6 +62,8 @@ func (d *directory) check(resume bool) error {
 		return process.UsageErrorf("--resume: the run in %s has lost its %s: restore a copy of it, or start the run again with another --out", d.path, results.RunFile)
 	case resume:
 		return nil
+	case exists(filepath.Join(d.path, results.ExperimentFile)):
+		return process.UsageErrorf("--out: %s holds an experiment: continue it with its --config and --resume, or choose another directory", d.path)
 	case exists(d.runFile()):
 		return process.UsageErrorf("--out: %s holds a run: continue it with --resume or choose another directory", d.path)
 	}
@@ -108,9 +110,14 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// DataDirectory returns the default directory of a run's services' data. out is the run's output
-// directory.
-func DataDirectory(out string) string { return (&directory{path: out}).data() }
+// DataDirectory returns the default directory of a run's services' data, which is that of its
+// experiment if it belongs to one. out is the run's output directory.
+func DataDirectory(out string) string {
+	if experiment, ok := results.ExperimentOf(out); ok {
+		out = experiment
+	}
+	return (&directory{path: out}).data()
+}
 
 // Socket returns the unix socket of the run that plays into an output directory.
 func Socket(out string) string {

@@ -23,6 +23,7 @@ import (
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	"github.com/toolsandbox/toolsandbox/runs/results"
 	"github.com/toolsandbox/toolsandbox/runs/sweep"
+	"github.com/toolsandbox/toolsandbox/scenario"
 )
 
 // record describes the run that starts now. setFlags are the flags other than defaults.
@@ -34,6 +35,12 @@ func (o *Options) record(args, setFlags []string, spec sweep.Spec) (*results.Run
 		Started: now(), Resumptions: []results.Resumption{}, Rollouts: []results.Outcome{},
 	}
 	run.Sessions = []results.Session{{Started: run.Started}}
+	if o.replayed != nil {
+		run.Prompts = o.replayed.Prompts
+	}
+	if told := o.scenarios.Ablation; told != (scenario.Ablation{}) {
+		run.Prompts = &results.Prompts{AgentBefore: told.AgentBefore, AgentAfter: told.AgentAfter, User: string(told.User)}
+	}
 	var err error
 	for _, pack := range o.scenarios.LoadedPacks {
 		run.Packs = append(run.Packs, results.Pack{

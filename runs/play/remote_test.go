@@ -33,9 +33,11 @@ func givenOptions(t *testing.T, args []string, environment map[string]string, fi
 	options.RegisterFlags(flags)
 	path := filepath.Join(t.TempDir(), "mine.yaml")
 	err := errors.Join(os.WriteFile(path, []byte(file), 0o600), flags.Parse(args),
-		process.SetFromEnvironment(flags, func(name string) (string, bool) { value, ok := environment[name]; return value, ok }),
-		process.SetFromFile(flags, pflag.NewFlagSet("", pflag.ContinueOnError), path))
+		process.SetFromEnvironment(flags, func(name string) (string, bool) { value, ok := environment[name]; return value, ok }))
 	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := process.SetFromFile(flags, pflag.NewFlagSet("", pflag.ContinueOnError), path); err != nil {
 		t.Fatal(err)
 	}
 	return options
@@ -56,7 +58,7 @@ func TestRemoteFlags(t *testing.T) {
 			"environment variable " + process.FlagVariable(name) + ": --" + name: func(remote string) *Options {
 				return givenOptions(t, []string{"--remote=" + remote}, map[string]string{process.FlagVariable(name): value}, "")
 			},
-			"mine.yaml:1: --" + name: func(remote string) *Options {
+			"mine.yaml:1:1: --" + name: func(remote string) *Options {
 				return givenOptions(t, []string{"--remote=" + remote}, nil, fmt.Sprintf("%s: %s\n", name, value))
 			},
 		} {

@@ -73,6 +73,8 @@ type Options struct {
 	flags        *pflag.FlagSet
 	replayed     *results.Run // the record of the run in replay
 	playing      string       // id of the created sweep
+	// experimentDir is the directory of the experiment that the run belongs to, empty without one.
+	experimentDir string
 }
 
 // New returns the default settings of a run of this program.
@@ -125,6 +127,7 @@ func (o *Options) RegisterFlags(flags *pflag.FlagSet) {
 	o.log.RegisterFlags(flags)
 	o.telemetry.RegisterFlags(flags)
 	flags.StringVar(&o.traceUI, "trace-ui", "", "`address` of Jaeger's user interface: print links to the traces of the worst rollouts, e.g. http://localhost:16686")
+	process.MarkVarying(flags, varyingFlags()...)
 }
 
 func (o *Options) registerEuroEval(flags *pflag.FlagSet) {
@@ -282,21 +285,44 @@ func (o *Options) load(ctx context.Context, stderr io.Writer, args []string) ([]
 }
 
 // Run plays the scenarios that the flags and args, which are patterns of names, select. It always
-// writes the files of finished rollouts. A mistake on the command line is process.ErrUsage.
-func (o *Options) Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) (err error) {
+// writes the files of finished rollouts. With a matrix it plays a run for each cell. A mistake on
+// the command line is process.ErrUsage.
+func (o *Options) Run(ctx context.Context, args []string, matrix process.Matrix, stdin io.Reader, stdout, stderr io.Writer) error {
+	if len(matrix) > 0 {
+		return o.experiment(ctx, args, matrix, stdin, stdout, stderr)
+	}
+	run, err := o.prepareRun(ctx, args, stderr)
+	if err != nil {
+		return err
+	}
+	directory, record, err := o.open(args, run.setFlags, run.spec)
+	if err != nil {
+		return err
+	}
+	err = o.on(ctx, stderr, func(ctx context.Context, running *standalone.Installation) error {
+		return o.playRun(ctx, running, run.spec, directory, record, stdin, stdout, stderr)
+	})
+	return standalone.Join(err, directory.release())
+}
+
+// preparedRun is what the flags of a run say.
+type preparedRun struct {
+	spec sweep.Spec
+	// setFlags are the flags other than defaults.
+	setFlags []string
+}
+
+func (o *Options) prepareRun(ctx context.Context, args []string, stderr io.Writer) (preparedRun, error) {
 	names := setFlags(o.flags)
 	spec, err := o.prepare(ctx, stderr, args)
-	if err != nil {
-		return err
+	if err == nil {
+		err = checkScripts(spec, stderr)
 	}
-	if err := checkScripts(spec, stderr); err != nil {
-		return err
-	}
-	directory, record, err := o.open(args, names, spec)
-	if err != nil {
-		return err
-	}
-	defer func() { err = standalone.Join(err, directory.release()) }()
+	return preparedRun{spec, names}, err
+}
+
+// on calls do with the installation of the flags, and closes that.
+func (o *Options) on(ctx context.Context, stderr io.Writer, do func(context.Context, *standalone.Installation) error) (err error) {
 	traces, err := telemetry.Start(ctx, o.telemetry, "toolsandbox")
 	if err != nil {
 		return err
@@ -308,6 +334,13 @@ func (o *Options) Run(ctx context.Context, args []string, stdin io.Reader, stdou
 		return err
 	}
 	defer func() { err = standalone.Join(err, running.Close()) }()
+	return do(ctx, running)
+}
+
+// playRun plays a run on a running installation.
+func (o *Options) playRun(
+	ctx context.Context, running *standalone.Installation, spec sweep.Spec, directory *directory, record *results.Run, stdin io.Reader, stdout, stderr io.Writer,
+) (err error) {
 	ctx, leave := context.WithCancel(ctx)
 	defer leave()
 	people, err := servePlayers(ctx, stdin, stdout, spec, directory, leave)
@@ -331,8 +364,8 @@ func (o *Options) conclude(ctx context.Context, watched error, collector *collec
 		different = errors.Join(o.damage(stderr, collector.record.Damaged()), o.compareReplay(stderr, collector.record.Rollouts))
 	}
 	if spent, ok := errors.AsType[*sweep.SpendLimitError](watched); ok {
-		return errors.Join(o.show(stdout, stderr, collector), o.verdict(collector), fmt.Errorf("%s; %d of %d rollouts are done: then continue with --out %s --resume",
-			spent.Reason, collector.done(), collector.total(), o.out))
+		return errors.Join(o.show(stdout, stderr, collector), o.verdict(collector), fmt.Errorf("%w; %d of %d rollouts are done: then continue with %s",
+			spent, collector.done(), collector.total(), o.again()))
 	}
 	if watched != nil && !errors.Is(watched, process.ErrCancelled) {
 		return o.interrupted(ctx, watched, collector)
@@ -346,7 +379,7 @@ func (o *Options) conclude(ctx context.Context, watched error, collector *collec
 		return err
 	}
 	if watched != nil {
-		return fmt.Errorf("%w with %d of %d rollouts scored: --out %s --resume plays the others", watched, collector.done()-collector.unscored(), collector.total(), o.out)
+		return fmt.Errorf("%w with %d of %d rollouts scored: %s plays the others", watched, collector.done()-collector.unscored(), collector.total(), o.again())
 	}
 	return errors.Join(different, o.verdict(collector))
 }
@@ -373,12 +406,12 @@ func (o *Options) play(ctx context.Context, running *standalone.Installation, sp
 	}
 	if !played {
 		if err := o.checkPlayers(ctx, connections.Conn(rpc.Orchestrator), spec, stderr); err != nil {
-			return standalone.Cause(ctx, err)
+			return standalone.Cause(ctx, &ownError{err})
 		}
 	}
 	if !o.resume {
 		if collector.record.Probe, err = o.probePlayers(ctx, connections.Conn(rpc.Orchestrator), spec, stderr); err != nil {
-			return standalone.Cause(ctx, err)
+			return standalone.Cause(ctx, &ownError{err})
 		}
 	}
 	total, done, err := o.create(ctx, prepared, directory, collector.record)
@@ -406,15 +439,15 @@ func (o *Options) interrupted(ctx context.Context, err error, collector *collect
 	case ctx.Err() != nil && collector.planned == nil:
 		return errors.New("interrupted before the first rollout")
 	case ctx.Err() == nil && elsewhere:
-		return fmt.Errorf("%w; %d of %d rollouts are fetched, and sweep %s continues: stop it with %s, or fetch the others with --out %s --resume",
-			err, collector.done(), collector.total(), o.playing, sweep.Command(o.installation.Network, "cancel", o.playing), o.out)
+		return fmt.Errorf("%w; %d of %d rollouts are fetched, and sweep %s continues: stop it with %s, or fetch the others with %s",
+			err, collector.done(), collector.total(), o.playing, sweep.Command(o.installation.Network, "cancel", o.playing), o.again())
 	case ctx.Err() == nil:
 		return err
 	case elsewhere:
-		return fmt.Errorf("interrupted with %d of %d rollouts done, and sweep %s continues: stop it with %s, or fetch it with --out %s --resume",
-			collector.done(), collector.total(), o.playing, sweep.Command(o.installation.Network, "cancel", o.playing), o.out)
+		return fmt.Errorf("interrupted with %d of %d rollouts done, and sweep %s continues: stop it with %s, or fetch it with %s",
+			collector.done(), collector.total(), o.playing, sweep.Command(o.installation.Network, "cancel", o.playing), o.again())
 	default:
-		return fmt.Errorf("interrupted with %d of %d rollouts done: continue with --out %s --resume", collector.done(), collector.total(), o.out)
+		return fmt.Errorf("interrupted with %d of %d rollouts done: continue with %s", collector.done(), collector.total(), o.again())
 	}
 }
 
@@ -435,30 +468,4 @@ func (o *Options) show(stdout, stderr io.Writer, collector *collector) error {
 	}
 	_, err := fmt.Fprintf(stderr, "results: %s\n", filepath.Join(o.out, results.SummaryFile))
 	return err
-}
-
-// verdict is the error of a run with unscored rollouts, nil if all have a score.
-func (o *Options) verdict(collector *collector) error {
-	remaining, unmeasured := collector.remaining(), collector.unmeasured()
-	all := collector.unscored()
-	play, score := "--out "+o.out+" --resume ", "toolsandbox score "+o.out+" --write "
-	var errs []error
-	for _, group := range []struct {
-		rollouts    int
-		why, advice string
-		plays       bool
-	}{
-		{all - remaining - unmeasured, "a service, a provider or a player failed: see the table", ", fix the cause, and " + play + "plays them again", true},
-		{remaining, "the person at the terminal ended them", ": " + play + "asks for them again", true},
-		{unmeasured, "a measure failed: see the table", ", fix the measure in the pack, and " + score + "with its --pack scores the messages", false},
-	} {
-		if group.rollouts == 0 {
-			continue
-		}
-		if group.plays && o.replay != "" { // a recorded end repeats
-			group.advice = ""
-		}
-		errs = append(errs, fmt.Errorf("%d of %d rollouts have no score because %s%s", group.rollouts, collector.total(), group.why, group.advice))
-	}
-	return errors.Join(errs...)
 }

@@ -24,9 +24,11 @@ type Run struct {
 	Agent   Player  `json:"agent"`
 	User    Player  `json:"user"`
 	// Probe is what the servers of models did before the first rollout, null if none was probed.
-	Probe  *Probes `json:"probe"`
-	Trials int     `json:"trials"`
-	Seed   int64   `json:"seed"`
+	Probe *Probes `json:"probe"`
+	// Prompts are what the run changed of what players are told, nil for nothing.
+	Prompts *Prompts `json:"prompts,omitempty"`
+	Trials  int      `json:"trials"`
+	Seed    int64    `json:"seed"`
 	// Packs are the sources of the scenarios, null in a replay. Catalogue is the played part of them.
 	Packs     []Pack    `json:"packs"`
 	Catalogue Catalogue `json:"catalogue"`
@@ -70,6 +72,15 @@ type Player struct {
 	// of the rollouts, nil for other players. There are at most 100: the last one stands for all
 	// further ones.
 	Instances []Instance `json:"instances,omitempty"`
+}
+
+// Prompts are changes of what players are told. Empty ones change nothing.
+type Prompts struct {
+	// AgentBefore and AgentAfter are texts around the agent's system prompt.
+	AgentBefore string `json:"agent_before,omitempty"`
+	AgentAfter  string `json:"agent_after,omitempty"`
+	// User is what the simulated user is told: goal or knowledge, empty for all.
+	User string `json:"user,omitempty"`
 }
 
 // Model is a language model. Null and empty settings are the provider's defaults.

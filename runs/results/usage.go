@@ -66,3 +66,25 @@ func roleUsage(turns []*busv1.TurnUsage, role worldv1.Role) *RoleUsage {
 	}
 	return sum
 }
+
+// Spent returns the tokens and the US dollars that the models of a run have cost, as far as they
+// are known.
+func (r *Run) Spent() (tokens int64, dollars float64) {
+	for _, rollout := range r.Rollouts {
+		if rollout.Usage == nil {
+			continue
+		}
+		for _, role := range []*RoleUsage{rollout.Usage.Agent, rollout.Usage.User} {
+			if role == nil {
+				continue
+			}
+			if role.InputTokens != nil && role.OutputTokens != nil {
+				tokens += *role.InputTokens + *role.OutputTokens
+			}
+			if role.CostUSD != nil {
+				dollars += *role.CostUSD
+			}
+		}
+	}
+	return tokens, dollars
+}

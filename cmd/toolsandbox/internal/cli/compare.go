@@ -6,10 +6,15 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/process"
 	"github.com/toolsandbox/toolsandbox/runs/analysis"
 	"github.com/toolsandbox/toolsandbox/runs/report"
+	"github.com/toolsandbox/toolsandbox/runs/results"
 )
 
-// mostRuns is the largest number of runs in one table.
-const mostRuns = 8
+const (
+	// mostRuns is the largest number of directories in one table, and of runs that are compared.
+	mostRuns = 8
+	// mostReported is the largest number of runs in a report, which may be those of an experiment.
+	mostReported = 100
+)
 
 func newCompare() *cobra.Command {
 	format, asJSON, acceptEdits := "", false, false
@@ -18,17 +23,18 @@ func newCompare() *cobra.Command {
 		Short: "Compare the scores of runs with those of the first one, scenario by scenario",
 		Long: `compare pairs the scenarios of the first run with those of each other. It prints both means per category, their change, its
 95 % interval and p-value, and the scenarios that changed with the milestones that did. A scenario's score is the mean over its
-scored trials. RUN is the --out directory of a run, or the output directory of the original; there are at most eight.`,
+scored trials. RUN is the --out directory of a run or an experiment, or the output directory of the original; there are at most
+eight runs.`,
 		Example: `  toolsandbox run --agent unhelpful --out idle
   toolsandbox run --agent random --trials 3 --out floor
   toolsandbox compare idle floor`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) < 2 {
-				return process.UsageErrorf("RUN: %d arguments given, expected the directories of two runs or more", len(args))
-			}
-			runs, err := loadRuns(cmd, args, acceptEdits)
+			runs, err := loadRuns(cmd, args, mostRuns, acceptEdits)
 			if err != nil {
 				return err
+			}
+			if len(runs) < 2 {
+				return process.UsageErrorf("RUN: %d runs given, expected the directories of two or more, or of an experiment", len(runs))
 			}
 			compared, err := analysis.Compare(runs)
 			if err != nil {
@@ -49,10 +55,21 @@ scored trials. RUN is the --out directory of a run, or the output directory of t
 	return cmd
 }
 
-// loadRuns reads the runs in directories.
-func loadRuns(cmd *cobra.Command, dirs []string, acceptEdits bool) ([]*analysis.Run, error) {
-	if len(dirs) > mostRuns {
-		return nil, process.UsageErrorf("RUN: %d arguments given, expected at most %d", len(dirs), mostRuns)
+// loadRuns reads the runs in directories, and those of experiments in them.
+func loadRuns(cmd *cobra.Command, args []string, most int, acceptEdits bool) ([]*analysis.Run, error) {
+	if len(args) > mostRuns {
+		return nil, process.UsageErrorf("RUN: %d arguments given, expected at most %d", len(args), mostRuns)
+	}
+	var dirs []string
+	for _, arg := range args {
+		found, err := results.RunsOf(arg)
+		if err != nil {
+			return nil, err
+		}
+		dirs = append(dirs, found...)
+	}
+	if len(dirs) > most {
+		return nil, process.UsageErrorf("RUN: %d runs given, expected at most %d", len(dirs), most)
 	}
 	var runs []*analysis.Run
 	for _, dir := range dirs {

@@ -23,7 +23,10 @@ type setting struct {
 	Value   string   `json:"value"`
 	Values  []string `json:"values,omitempty"`
 	Default string   `json:"default"`
-	// Source is default, command line, environment variable NAME or FILE:LINE.
+	// Alternatives are those of a setting that differs between the runs of an experiment.
+	Alternatives []map[string]any `json:"alternatives,omitempty"`
+	// Source is default, command line, environment variable NAME or FILE:LINE:COLUMN.
+
 	Source      string `json:"source"`
 	Variable    string `json:"variable"`
 	Group       string `json:"group"`
@@ -33,19 +36,31 @@ type setting struct {
 }
 
 func newConfig() *cobra.Command {
+	schema := false
 	cmd := &cobra.Command{
 		Use:   "config",
 		Short: "Print every setting of run with its value and source",
 		Long: `config takes the flags of run, reads the environment and the file --config as run does, and prints every setting as such a
 file. Defaults are comments. Secrets, as in an address, become [redacted]. config plays nothing and does not check whether
-the values fit together.`,
+the values fit together. With --schema it prints the JSON Schema (draft 2020-12) of such files: an editor with a YAML language
+server uses it if the first line is # yaml-language-server: $schema=schema.json.`,
 		Example: `  toolsandbox config
   toolsandbox config --agent oracle --trials 3 > toolsandbox.yaml
-  toolsandbox config --config toolsandbox.yaml --json`,
+  toolsandbox config --config toolsandbox.yaml --json
+  toolsandbox config --schema > schema.json`,
 		Args: noArguments,
 	}
 	addRunSettings(cmd)
+	cmd.Flags().BoolVar(&schema, "schema", false, "print the JSON Schema of files of settings")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if schema {
+			text, err := process.SettingsSchema(allSettings(cmd.Root()))
+			if err != nil {
+				return err
+			}
+			_, err = cmd.OutOrStdout().Write(text)
+			return err
+		}
 		settings := settingsOf(cmd)
 		if cmd.Flags().Lookup("json").Value.String() == "true" {
 			return report.JSON(cmd.OutOrStdout(), settings)
@@ -82,6 +97,11 @@ func settingsOf(cmd *cobra.Command) []setting {
 		}
 	}
 	cmd.Flags().VisitAll(func(flag *pflag.Flag) { add("Advanced settings", flag) })
+	for _, d := range matrixOf(cmd) {
+		at := slices.IndexFunc(settings, func(s setting) bool { return s.Name == d.Setting })
+		settings[at].Source = d.Source
+		settings[at].Alternatives = d.Forms(func(value string) string { return play.Redact(value, secrets) })
+	}
 	return settings
 }
 
@@ -113,6 +133,8 @@ func printSettings(w io.Writer, settings []setting) error {
 func (s *setting) yaml() (string, error) {
 	var value any = s.Value
 	switch {
+	case s.Alternatives != nil:
+		value = s.Alternatives
 	case strings.HasSuffix(s.kind, "Slice"), strings.HasSuffix(s.kind, "Array"):
 		value = append([]string{}, s.Values...)
 	case s.Value == "" && s.Source == "default", s.kind == "bool", s.kind == "duration", strings.HasPrefix(s.kind, "int"), strings.HasPrefix(s.kind, "float"):

@@ -50,7 +50,7 @@ agent that the model's id means. docs/euroeval.md describes the records, the gra
 			if err := options.translate(cmd.Flags()); err != nil {
 				return err
 			}
-			return options.run.Run(cmd.Context(), nil, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+			return options.run.Run(cmd.Context(), nil, matrixOf(cmd), cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
 	options.register(cmd.Flags())

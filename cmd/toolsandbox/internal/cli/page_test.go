@@ -35,8 +35,8 @@ spend-usd: 20
 agentgw-limit: [openai=rpm:600, anthropic=rpm:300]
 ` + "```" + `
 
-Several commands may share a file: each takes its own settings. An unknown name is an error with file, line and the nearest name;
-so is an invalid value. ` + "`toolsandbox config`" + ` takes the flags of ` + "`run`" + ` and prints every setting with its value and source, as
+Several commands may share a file: each takes its own settings. A list at a setting that takes one value makes the file an
+[experiment](experiments.md). An unknown name is an error with file, line, column and the nearest name; so is an invalid value. ` + "`toolsandbox config`" + ` takes the flags of ` + "`run`" + ` and prints every setting with its value and source, as
 such a file:
 
 ` + "```sh" + `

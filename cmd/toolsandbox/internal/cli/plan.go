@@ -18,7 +18,7 @@ vary it takes from two runs that it would compare, else from one, else from what
   toolsandbox run --agent random --trials 3 --out floor
   toolsandbox plan --detect 0.03 floor`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			runs, err := loadRuns(cmd, args, false)
+			runs, err := loadRuns(cmd, args, mostRuns, false)
 			if err != nil {
 				return err
 			}

@@ -21,11 +21,12 @@ this process and keep their data below the output directory.`,
   toolsandbox run --agent random --trials 3 --scenarios 'wifi_*,add_*' --out floor
   toolsandbox run --agent grpc://localhost:9000 --parallel 8 --out mine
   toolsandbox run --agent oracle --out out --resume
+  toolsandbox run --config experiment.yaml --out experiment
   toolsandbox run --replay out --out again`,
 	}
 	options := addRunSettings(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return options.Run(cmd.Context(), args, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+		return options.Run(cmd.Context(), args, matrixOf(cmd), cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 	}
 	return cmd
 }

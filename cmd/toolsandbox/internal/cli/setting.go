@@ -28,7 +28,25 @@ func addSettings(flags, settings *pflag.FlagSet) {
 		flag.Annotations[settingAnnotation] = nil
 	})
 	flags.AddFlagSet(settings)
-	flags.String(configFlag, "", "YAML `file` of settings with the names of flags, as trials: 3")
+	flags.Var(&settingsFile{}, configFlag, "YAML `file` of settings with the names of flags, as trials: 3; for run also with alternatives, as seed: [1, 2]: docs/experiments.md")
+}
+
+// settingsFile is the value of the flag of the file of settings.
+type settingsFile struct {
+	path   string
+	matrix process.Matrix
+}
+
+func (f *settingsFile) Set(path string) error { f.path = path; return nil }
+func (f *settingsFile) String() string        { return f.path }
+func (*settingsFile) Type() string            { return "string" }
+
+// matrixOf returns the settings with alternatives in a command's file.
+func matrixOf(cmd *cobra.Command) process.Matrix {
+	if flag := cmd.Flags().Lookup(configFlag); flag != nil {
+		return flag.Value.(*settingsFile).matrix
+	}
+	return nil
 }
 
 // configure reads the settings of a command from the environment and from the file --config.
@@ -53,7 +71,9 @@ func configure(cmd *cobra.Command) error {
 	if !process.IsSet(file) {
 		return nil
 	}
-	return process.SetFromFile(settings, allSettings(cmd.Root()), file.Value.String())
+	matrix, err := process.SetFromFile(settings, allSettings(cmd.Root()), file.Value.String())
+	file.Value.(*settingsFile).matrix = matrix
+	return err
 }
 
 // allSettings returns the settings of all commands, one of each name.

@@ -37,17 +37,17 @@ func TestSettingsFile(t *testing.T) {
 // starts.
 func TestSettingsFileErrors(t *testing.T) {
 	for text, want := range map[string]string{
-		"trails: 3\n":                                "mine.yaml:1: trails: no setting has this name; did you mean trials?",
-		"agent: oracle\ntrials: many\n":              `mine.yaml:2: trials: "many" given, expected a whole number, e.g. 3`,
-		"agent: oracle\ntrials: 0\n":                 "mine.yaml:2: --trials: 0 given, expected 1 to 100000",
-		"agent: orcale\n":                            `mine.yaml:1: --agent: unknown agent "orcale"; `,
-		"output-dir: out\n":                          "mine.yaml:1: output-dir: no setting has this name",
-		"scenario-dir: out\n":                        "mine.yaml:1: scenario-dir: no setting has this name",
-		"agent: oracle\npreferred-tool-backend: X\n": "mine.yaml:2: --preferred-tool-backend: X given, but no tool in the built-in catalogue has",
-		"config: other.yaml\n":                       "mine.yaml:1: config: no setting has this name",
-		"rollouts: 5\n":                              "mine.yaml:1: rollouts: no setting has this name", // a flag of bench only
-		"sync: never\n":                              `mine.yaml:1: sync: "never" given, expected interval or always`,
-		"agentgw-limit: [opnai=rpm:5]\n":             `mine.yaml:1: agentgw-limit: no provider is called "opnai"`,
+		"trails: 3\n":                                "mine.yaml:1:1: trails: no setting has this name; did you mean trials?",
+		"agent: oracle\ntrials: many\n":              `mine.yaml:2:1: trials: "many" given, expected a whole number, e.g. 3`,
+		"agent: oracle\ntrials: 0\n":                 "mine.yaml:2:1: --trials: 0 given, expected 1 to 100000",
+		"agent: orcale\n":                            `mine.yaml:1:1: --agent: unknown agent "orcale"; `,
+		"output-dir: out\n":                          "mine.yaml:1:1: output-dir: no setting has this name",
+		"scenario-dir: out\n":                        "mine.yaml:1:1: scenario-dir: no setting has this name",
+		"agent: oracle\npreferred-tool-backend: X\n": "mine.yaml:2:1: --preferred-tool-backend: X given, but no tool in the built-in catalogue has",
+		"config: other.yaml\n":                       "mine.yaml:1:1: config: no setting has this name",
+		"rollouts: 5\n":                              "mine.yaml:1:1: rollouts: no setting has this name", // a flag of bench only
+		"sync: never\n":                              `mine.yaml:1:1: sync: "never" given, expected interval or always`,
+		"agentgw-limit: [opnai=rpm:5]\n":             `mine.yaml:1:1: agentgw-limit: no provider is called "opnai"`,
 	} {
 		writeSettings(t, text)
 		code, _, stderr := command("run", "--config", "mine.yaml", "--out", "out", "turn_off_wifi")
@@ -63,7 +63,7 @@ func TestSettingsFileErrors(t *testing.T) {
 // TestSettingsFileOfOtherCommands passes the file to other commands than run.
 func TestSettingsFileOfOtherCommands(t *testing.T) {
 	writeSettings(t, "max-message-bytes: 7\nagent: oracle\n")
-	const want = "toolsandbox: mine.yaml:1: --max-message-bytes: 7 given, expected at least 65536\n"
+	const want = "toolsandbox: mine.yaml:1:1: --max-message-bytes: 7 given, expected at least 65536\n"
 	for _, line := range []string{
 		"score out", "explain out turn_off_wifi", "sweep list", "session list", "tools --remote", "serve evaluator", "serve orchestrator",
 	} {

@@ -1,0 +1,102 @@
+package results
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// ExperimentFile describes the runs of an experiment, in the directory above theirs.
+const ExperimentFile = "experiment.json"
+
+// Experiment is the content of ExperimentFile.
+type Experiment struct {
+	// Runs are in the order in which they are played.
+	Runs []ExperimentRun `json:"runs"`
+}
+
+// ExperimentRun is one run of an experiment.
+type ExperimentRun struct {
+	// Directory is its directory in that of the experiment.
+	Directory string `json:"directory"`
+	// Settings are those that differ between the runs, without secrets.
+	Settings map[string]string `json:"settings"`
+}
+
+// ReadExperiment reads ExperimentFile of a directory. The error wraps fs.ErrNotExist without one.
+func ReadExperiment(dir string) (*Experiment, error) {
+	path := filepath.Join(dir, ExperimentFile)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	experiment := &Experiment{}
+	if err := json.Unmarshal(data, experiment); err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	for _, run := range experiment.Runs {
+		if run.Directory != filepath.Base(run.Directory) || !filepath.IsLocal(run.Directory) {
+			return nil, fmt.Errorf("read %s: %q is no directory in it", path, run.Directory)
+		}
+	}
+	return experiment, nil
+}
+
+// WriteExperiment writes ExperimentFile. Runs that an existing one lists besides stay in it.
+func WriteExperiment(dir string, experiment *Experiment) error {
+	old, err := ReadExperiment(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		old, err = &Experiment{}, nil
+	}
+	if err != nil {
+		return err
+	}
+	all := &Experiment{Runs: slices.Clone(experiment.Runs)}
+	for _, run := range old.Runs {
+		if !slices.ContainsFunc(all.Runs, func(r ExperimentRun) bool { return r.Directory == run.Directory }) {
+			all.Runs = append(all.Runs, run)
+		}
+	}
+	data, err := encode(all, "    ")
+	if err != nil {
+		return fmt.Errorf("write %s: %w", ExperimentFile, err)
+	}
+	return WriteFile(filepath.Join(dir, ExperimentFile), append(data, '\n'))
+}
+
+// RunsOf returns the directories of the runs of an experiment, without those that have not been
+// played; the directory itself if it holds no experiment.
+func RunsOf(dir string) ([]string, error) {
+	experiment, err := ReadExperiment(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return []string{dir}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var dirs []string
+	for _, run := range experiment.Runs {
+		if path := filepath.Join(dir, run.Directory); isFile(path, SummaryFile) {
+			dirs = append(dirs, path)
+		}
+	}
+	if len(dirs) == 0 {
+		return nil, fmt.Errorf("%s: none of the %d runs of the experiment has results: continue it with --resume", dir, len(experiment.Runs))
+	}
+	return dirs, nil
+}
+
+// ExperimentOf returns the directory of the experiment that a run's directory belongs to.
+func ExperimentOf(run string) (dir string, ok bool) {
+	dir = filepath.Join(run, "..")
+	name, err := filepath.Abs(run)
+	if err != nil {
+		return "", false
+	}
+	experiment, err := ReadExperiment(dir)
+	return dir, err == nil && slices.ContainsFunc(experiment.Runs, func(r ExperimentRun) bool { return r.Directory == filepath.Base(name) })
+}
