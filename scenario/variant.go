@@ -42,10 +42,21 @@ func AllVariants() []Variant {
 	return variants
 }
 
+// ArgumentNameSuffix is the suffix of the variant with scrambled names of arguments, which the
+// original lacks.
+const ArgumentNameSuffix = "_3_distraction_tools_arg_name_scrambled"
+
+// NamedVariants returns the variants that every base scenario has: those of AllVariants, and the one
+// of ArgumentNameSuffix. The caller owns the result.
+func NamedVariants() []Variant {
+	const few, names = setupv1.Augmentation_AUGMENTATION_THREE_DISTRACTION_TOOLS, setupv1.Augmentation_AUGMENTATION_ARG_NAME_SCRAMBLED
+	return append(AllVariants(), Variant{ArgumentNameSuffix, []setupv1.Augmentation{few, names}})
+}
+
 // BaseName returns the name of the base scenario of a variant's name.
 func BaseName(name string) string {
 	base := name
-	for _, v := range append(AllVariants()[1:], Variant{Suffix: ConfirmationSuffix}) {
+	for _, v := range append(NamedVariants()[1:], Variant{Suffix: ConfirmationSuffix}) {
 		if cut, ok := strings.CutSuffix(name, v.Suffix); ok && len(cut) < len(base) {
 			base = cut
 		}
@@ -62,7 +73,7 @@ func IsBase(s *scenariov1.Scenario) bool {
 		})
 }
 
-// Variants returns the eight variants of a base scenario in the order of AllVariants. For any other
+// Variants returns the variants of a base scenario in the order of NamedVariants. For any other
 // scenario it returns only the scenario. The variants share all parts except names, augmentations
 // and categories, so do not change them.
 func Variants(s *scenariov1.Scenario) []*scenariov1.Scenario {
@@ -70,7 +81,7 @@ func Variants(s *scenariov1.Scenario) []*scenariov1.Scenario {
 		return []*scenariov1.Scenario{s}
 	}
 	out := []*scenariov1.Scenario{s}
-	for _, v := range AllVariants()[1:] {
+	for _, v := range NamedVariants()[1:] {
 		out = append(out, v.apply(s))
 	}
 	return out
@@ -127,8 +138,8 @@ func (e *Expanded) Scenario() *scenariov1.Scenario {
 	return Variant{e.Suffix, e.augmentations}.apply(e.base)
 }
 
-// Expand returns every variant of every scenario, sorted by name. A base scenario has eight
-// variants, and one more if its agent has some of the confirm tools, in which these need the user's
+// Expand returns every variant of every scenario, sorted by name. A base scenario has those of
+// NamedVariants, and one more if its agent has some of the confirm tools, in which these need the user's
 // consent. A scenario in the catalogue with a variant's name replaces that variant, so a catalogue
 // with variants does not change.
 func Expand(scenarios []*scenariov1.Scenario, confirm []*setupv1.ConsentTool) []Expanded {
@@ -136,7 +147,7 @@ func Expand(scenarios []*scenariov1.Scenario, confirm []*setupv1.ConsentTool) []
 	for _, s := range scenarios {
 		byName[s.GetSetup().GetName()] = s
 	}
-	variants := AllVariants()
+	variants := NamedVariants()
 	out := make([]Expanded, 0, len(variants)*len(scenarios))
 	taken := make(map[string]bool, cap(out))
 	for _, s := range scenarios {

@@ -372,7 +372,7 @@ func VariantNames() []string {
 
 // suffixedVariants returns the variants besides the plain one.
 func suffixedVariants() []scenario.Variant {
-	return append(scenario.AllVariants()[1:], scenario.Variant{Suffix: scenario.ConfirmationSuffix})
+	return append(scenario.NamedVariants()[1:], scenario.Variant{Suffix: scenario.ConfirmationSuffix})
 }
 
 // suffixFilter returns a predicate for the suffixes of the selected variants.

@@ -21,7 +21,7 @@ func TestChoose(t *testing.T) {
 		{"by suffix", []string{"all_tools"}, nil, []string{"in_other_words_all_tools"}},
 		{"base and suffix", []string{"_all_tools", "plain"}, []string{"in_*"}, []string{"in_other_words", "in_other_words_all_tools"}},
 		{"name of a variant", []string{"plain"}, []string{"in_other_words_10_distraction_tools"}, []string{"in_other_words_10_distraction_tools"}},
-		{"pattern of variants", []string{"plain"}, []string{"*_name_scrambled"}, []string{"in_other_words_3_distraction_tools_tool_name_scrambled"}},
+		{"pattern of variants", []string{"plain"}, []string{"*_tool_name_scrambled"}, []string{"in_other_words_3_distraction_tools_tool_name_scrambled"}},
 		{"own augmentations", []string{"all_tools"}, []string{"described"}, []string{"described"}},
 		{"nothing", []string{"all"}, []string{"nothing"}, nil},
 		{"bad pattern", []string{"all"}, []string{"["}, nil},

@@ -66,8 +66,11 @@ func CountScenarios(scenarios []scenario.Expanded) *Counts {
 	out := &Counts{}
 	categories, tools := make(map[string]int), make(map[string]int)
 	for _, e := range scenarios {
-		if e.Suffix == scenario.ConfirmationSuffix {
+		switch e.Suffix {
+		case scenario.ConfirmationSuffix:
 			out.Confirmation++
+			continue
+		case scenario.ArgumentNameSuffix: // the original counts eight
 			continue
 		}
 		out.Scenarios++

@@ -52,7 +52,7 @@ func TestVariants(t *testing.T) {
 		{"one_10_distraction_tools", "SINGLE_TOOL_CALL SINGLE_USER_TURN TEN_DISTRACTION_TOOLS", "TEN_DISTRACTION_TOOLS"},
 		{"one_all_tools", "SINGLE_TOOL_CALL SINGLE_USER_TURN ALL_TOOLS_AVAILABLE", "ALL_TOOLS"},
 	}
-	for _, part := range []string{"TOOL_DESCRIPTION", "ARG_TYPE", "ARG_DESCRIPTION", "TOOL_NAME"} {
+	for _, part := range []string{"TOOL_DESCRIPTION", "ARG_TYPE", "ARG_DESCRIPTION", "TOOL_NAME", "ARG_NAME"} {
 		want = append(want, shown{
 			"one_3_distraction_tools_" + strings.ToLower(part) + "_scrambled",
 			"SINGLE_TOOL_CALL SINGLE_USER_TURN THREE_DISTRACTION_TOOLS " + part + "_SCRAMBLED", "THREE_DISTRACTION_TOOLS " + part + "_SCRAMBLED",
@@ -133,7 +133,7 @@ func TestExpand(t *testing.T) {
 			}
 		}
 	}
-	if len(names) != 9 || !slices.IsSorted(names) || names[0] != "one" || names[8] != "two" {
+	if len(names) != 10 || !slices.IsSorted(names) || names[0] != "one" || names[9] != "two" {
 		t.Errorf("got %v, want one with its variants and two", names)
 	}
 }

@@ -2,6 +2,8 @@ package turn
 
 import (
 	"encoding/json"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/toolsandbox/toolsandbox/python"
@@ -71,4 +73,26 @@ func leadingObject(text string) (object string, ok bool) {
 		return "", false
 	}
 	return string(first), strings.Trim(text[decoder.InputOffset():], stray) == ""
+}
+
+// shownArguments returns the arguments of a call with the names that the role sees. A call of a tool
+// by its real name, as in a script, has the real ones.
+func (t *Tools) shownArguments(call Call) string {
+	names := t.byExecution[call.Tool].GetArgumentNames()
+	if call.Tool == "" || len(names) == 0 {
+		return call.Arguments
+	}
+	value, err := python.ParseJSON(call.Arguments)
+	given, ok := value.AsDict()
+	if err != nil || !ok {
+		return call.Arguments
+	}
+	shown := &python.Dict{}
+	for _, item := range given.Items() {
+		if n := slices.Index(names, item.Key); n >= 0 {
+			item.Key = "arg_" + strconv.Itoa(n)
+		}
+		shown.Set(item.Key, item.Value)
+	}
+	return python.JSON(shown.Value())
 }

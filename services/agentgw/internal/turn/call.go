@@ -62,6 +62,7 @@ func (c Composer) Calls(calls []Call, tools *Tools) (messages []*worldv1.Message
 	ids := c.newIDs(calls)
 	for i, call := range calls {
 		toolCall, mistake := tools.resolve(call)
+		call.Arguments = tools.shownArguments(call)
 		if argumentMistake := c.setArguments(call, toolCall); mistake == nil {
 			mistake = argumentMistake
 		}

@@ -79,7 +79,7 @@ func (c *Catalogue) RequireConsent(s *Selection, confirm []*setupv1.ConsentTool)
 		if gated.gated[described.GetExecutionName()] != nil && described.GetDescription() != "" {
 			gated.Agent[i] = &worldv1.Tool{
 				Name: described.GetName(), ExecutionName: described.GetExecutionName(), ParametersJson: described.GetParametersJson(),
-				Description: described.GetDescription() + consentNote,
+				Description: described.GetDescription() + consentNote, ArgumentNames: described.GetArgumentNames(),
 			}
 		}
 	}

@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"google.golang.org/protobuf/proto"
-
 	"github.com/toolsandbox/toolsandbox/internal/ported/fuzzy"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
@@ -31,11 +29,11 @@ const describedAlways = "modify_reminder"
 
 // visibility states the parts of a tool that an agent sees.
 type visibility struct {
-	name, description, argDescription, argType bool
+	name, description, argName, argDescription, argType bool
 }
 
 func allVisible() visibility {
-	return visibility{name: true, description: true, argDescription: true, argType: true}
+	return visibility{name: true, description: true, argName: true, argDescription: true, argType: true}
 }
 
 // Selection is the tools of a session as its roles see them. It is immutable.
@@ -54,6 +52,8 @@ type Selection struct {
 	// RequireConsent.
 	gated map[string]*Tool
 	allow *Tool
+	// scrambled reports that the agent knows arguments by scrambled names.
+	scrambled bool
 }
 
 // Tool returns a tool by real name as a role calls it, nil if the role may not call it.
@@ -64,10 +64,18 @@ func (s *Selection) Tool(c *Catalogue, name string, role worldv1.Role) *Tool {
 	case !s.Callable(name, role):
 		return nil
 	case !user && s.gated[name] != nil:
-		return s.gated[name]
+		return s.shown(s.gated[name], role)
 	default:
-		return c.Find(name)
+		return s.shown(c.Find(name), role)
 	}
+}
+
+// shown returns a tool, which may be nil, as a role knows its arguments.
+func (s *Selection) shown(t *Tool, role worldv1.Role) *Tool {
+	if t == nil || !s.scrambled || role != worldv1.Role_ROLE_AGENT {
+		return t
+	}
+	return t.withScrambledArguments()
 }
 
 // Callable reports whether a role may call a tool by real name.
@@ -93,6 +101,7 @@ func (c *Catalogue) Select(selection *setupv1.ToolSelection) (*Selection, error)
 		hasUserTools: len(selection.GetUser()) > 0,
 		agent:        make(map[string]bool),
 		user:         make(map[string]bool),
+		scrambled:    !visible.argName,
 	}
 	for _, t := range c.tools {
 		if !t.User && slices.Contains(selection.GetUser(), t.Name) {
@@ -102,17 +111,19 @@ func (c *Catalogue) Select(selection *setupv1.ToolSelection) (*Selection, error)
 		if (allowed != nil && !slices.Contains(allowed, t.Name)) || slices.Contains(selection.GetDeny(), t.Name) {
 			continue
 		}
-		seen := t.withDescription(selection.GetDescriptions()).toProto(visible)
+		described := t.withDescription(selection.GetDescriptions())
 		if t.User {
 			s.user[t.Name] = true
-			seen.Name = t.Name // the user's tools keep their names
-			s.User = append(s.User, seen)
+			s.User = append(s.User, described.toProto(visible)) // the user's tools keep their names
 			if !t.Shared {
 				continue
 			}
-			seen = proto.CloneOf(seen)
 		}
 		s.agent[t.Name] = true
+		if !visible.argName {
+			described = described.withScrambledArguments()
+		}
+		seen := described.toProto(visible)
 		if !visible.name {
 			seen.Name = c.scrambled[t.Name]
 		}
@@ -161,7 +172,9 @@ func (c *Catalogue) augment(selection *setupv1.ToolSelection) (visibility, []str
 			visible.argDescription = false
 		case setupv1.Augmentation_AUGMENTATION_ARG_TYPE_SCRAMBLED:
 			visible.argType = false
-		case setupv1.Augmentation_AUGMENTATION_ARG_NAME_SCRAMBLED, setupv1.Augmentation_AUGMENTATION_CONFIRMATION: // see RequireConsent
+		case setupv1.Augmentation_AUGMENTATION_ARG_NAME_SCRAMBLED:
+			visible.argName = false
+		case setupv1.Augmentation_AUGMENTATION_CONFIRMATION: // see RequireConsent
 		case setupv1.Augmentation_AUGMENTATION_UNSPECIFIED:
 			return visibility{}, nil, fmt.Errorf("%w: augmentation %d is unknown", ErrSelection, augmentation)
 		default:
@@ -252,7 +265,7 @@ func (t *Tool) withDescription(texts []*setupv1.ToolDescription) *Tool {
 func (t *Tool) WithoutAugmentations() *worldv1.Tool { return t.toProto(allVisible()) }
 
 func (t *Tool) toProto(s visibility) *worldv1.Tool {
-	described := &worldv1.Tool{Name: t.Name, ExecutionName: t.Name, Description: t.Description}
+	described := &worldv1.Tool{Name: t.Name, ExecutionName: t.Name, Description: t.Description, ArgumentNames: t.argumentNames}
 	if !s.description && len(t.Params) > 0 { // the original keeps the description of tools without arguments
 		described.Description = ""
 	}

@@ -77,6 +77,8 @@ type Tool struct {
 	Run func(ctx context.Context, w *session.World, args Args) (python.Value, error)
 
 	signature python.Signature
+	// argumentNames are the real names of scrambled arguments, nil for others.
+	argumentNames argumentNames
 	// fromPack reports that the tool is a function of a pack.
 	fromPack bool
 	// These are nil and empty unless the tool is a function of a Python file: the function, its file,
@@ -204,7 +206,17 @@ func (t *Tool) setSignature() {
 	}
 }
 
-func (t *Tool) args(bound []python.Arg) Args { return Args{tool: t, bound: bound, steps: new(int)} }
+func (t *Tool) args(bound []python.Arg) Args {
+	for i := range bound {
+		for n, name := range t.argumentNames {
+			if bound[i].Name == t.argumentNames.shown(name) {
+				bound[i].Name = t.argumentNames[n]
+				break
+			}
+		}
+	}
+	return Args{tool: t, bound: bound, steps: new(int)}
+}
 
 // CheckArgs returns the exception that the arguments raise in any world. Do not call Call after an
 // exception.

@@ -104,7 +104,9 @@ func augmentations(t *testing.T, text string) []setupv1.Augmentation {
 		if !ok {
 			t.Fatalf("unknown augmentation %q", name)
 		}
-		parsed = append(parsed, setupv1.Augmentation(number))
+		if scrambled := setupv1.Augmentation(number); scrambled != setupv1.Augmentation_AUGMENTATION_ARG_NAME_SCRAMBLED { // no effect in the original
+			parsed = append(parsed, scrambled)
+		}
 	}
 	return parsed
 }

@@ -47,7 +47,7 @@ const (
 	Augmentation_AUGMENTATION_ARG_DESCRIPTION_SCRAMBLED Augmentation = 6
 	// Removes types of arguments.
 	Augmentation_AUGMENTATION_ARG_TYPE_SCRAMBLED Augmentation = 7
-	// Has no effect. The original has it as a category.
+	// Names arguments by number. The original has the category, where it has no effect.
 	Augmentation_AUGMENTATION_ARG_NAME_SCRAMBLED Augmentation = 8
 	// Built-in tools that send or delete need the user's consent. Setup.consent_tools lists them.
 	Augmentation_AUGMENTATION_CONFIRMATION Augmentation = 9

@@ -1125,8 +1125,11 @@ type Tool struct {
 	Description string `protobuf:"bytes,3,opt,name=description,proto3" json:"description,omitempty"`
 	// JSON Schema (type object) of the arguments, as JSON text.
 	ParametersJson string `protobuf:"bytes,4,opt,name=parameters_json,json=parametersJson,proto3" json:"parameters_json,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// The names of the arguments that the execution environment knows, if an augmentation scrambles
+	// them: the n-th, from 0, is the one of the argument arg_<n> that the role sees. Else empty.
+	ArgumentNames []string `protobuf:"bytes,5,rep,name=argument_names,json=argumentNames,proto3" json:"argument_names,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Tool) Reset() {
@@ -1185,6 +1188,13 @@ func (x *Tool) GetParametersJson() string {
 		return x.ParametersJson
 	}
 	return ""
+}
+
+func (x *Tool) GetArgumentNames() []string {
+	if x != nil {
+		return x.ArgumentNames
+	}
+	return nil
 }
 
 var File_toolsandbox_world_v1_world_proto protoreflect.FileDescriptor
@@ -1270,12 +1280,13 @@ const file_toolsandbox_world_v1_world_proto_rawDesc = "" +
 	"\n" +
 	"ScriptTurn\x12\x10\n" +
 	"\x03say\x18\x01 \x01(\tR\x03say\x124\n" +
-	"\x05calls\x18\x02 \x03(\v2\x1e.toolsandbox.world.v1.ToolCallR\x05calls\"\x9e\x01\n" +
+	"\x05calls\x18\x02 \x03(\v2\x1e.toolsandbox.world.v1.ToolCallR\x05calls\"\xc5\x01\n" +
 	"\x04Tool\x12\x1b\n" +
 	"\x04name\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\x04name\x12.\n" +
 	"\x0eexecution_name\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\rexecutionName\x12 \n" +
 	"\vdescription\x18\x03 \x01(\tR\vdescription\x12'\n" +
-	"\x0fparameters_json\x18\x04 \x01(\tR\x0eparametersJson*l\n" +
+	"\x0fparameters_json\x18\x04 \x01(\tR\x0eparametersJson\x12%\n" +
+	"\x0eargument_names\x18\x05 \x03(\tR\rargumentNames*l\n" +
 	"\x04Role\x12\x14\n" +
 	"\x10ROLE_UNSPECIFIED\x10\x00\x12\x0f\n" +
 	"\vROLE_SYSTEM\x10\x01\x12\r\n" +
