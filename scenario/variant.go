@@ -46,8 +46,8 @@ func AllVariants() []Variant {
 // original lacks.
 const ArgumentNameSuffix = "_3_distraction_tools_arg_name_scrambled"
 
-// NamedVariants returns the variants that every base scenario has: those of AllVariants, and the one
-// of ArgumentNameSuffix. The caller owns the result.
+// NamedVariants returns the variants that every base scenario has: those of AllVariants, and the
+// one of ArgumentNameSuffix. The caller owns the result.
 func NamedVariants() []Variant {
 	const few, names = setupv1.Augmentation_AUGMENTATION_THREE_DISTRACTION_TOOLS, setupv1.Augmentation_AUGMENTATION_ARG_NAME_SCRAMBLED
 	return append(AllVariants(), Variant{ArgumentNameSuffix, []setupv1.Augmentation{few, names}})
@@ -139,9 +139,9 @@ func (e *Expanded) Scenario() *scenariov1.Scenario {
 }
 
 // Expand returns every variant of every scenario, sorted by name. A base scenario has those of
-// NamedVariants, and one more if its agent has some of the confirm tools, in which these need the user's
-// consent. A scenario in the catalogue with a variant's name replaces that variant, so a catalogue
-// with variants does not change.
+// NamedVariants, and one more if its agent has some of the confirm tools, in which these need the
+// user's consent. A scenario in the catalogue with a variant's name replaces that variant, so a
+// catalogue with variants does not change.
 func Expand(scenarios []*scenariov1.Scenario, confirm []*setupv1.ConsentTool) []Expanded {
 	byName := make(map[string]*scenariov1.Scenario, len(scenarios))
 	for _, s := range scenarios {

@@ -120,22 +120,7 @@ func CountScenarios(scenarios []scenario.Expanded) *Counts {
 			tools[name]++
 		}
 	}
-	order := form.Categories()
-	for _, v := range scenario.AllVariants() {
-		for _, name := range scenario.AugmentationCategories(v.Augmentations) {
-			if !slices.Contains(order, name) {
-				order = append(order, name)
-			}
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(categories)) { // those of packs
-		if !slices.Contains(order, name) && name != resultfile.AllCategories {
-			order = append(order, name)
-		}
-	}
-	for _, name := range order {
-		out.Categories = append(out.Categories, Count{name, categories[name]})
-	}
+	out.Categories = inOrder(categories)
 	for _, info := range toolhost.Tools() {
 		if name := info.GetTool().GetName(); name != scenario.AllowTool {
 			out.Tools = append(out.Tools, Count{name, tools[name]})
@@ -172,4 +157,25 @@ func addPackTools(readOnly, packs map[string]bool, setup *setupv1.Setup) {
 	for _, info := range infos {
 		readOnly[info.GetTool().GetName()] = info.GetReadOnly()
 	}
+}
+
+// inOrder returns the counts of categories in the order of the original, those of packs last.
+func inOrder(categories map[string]int) (counts []Count) {
+	order := form.Categories()
+	for _, v := range scenario.AllVariants() {
+		for _, name := range scenario.AugmentationCategories(v.Augmentations) {
+			if !slices.Contains(order, name) {
+				order = append(order, name)
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(categories)) { // those of packs
+		if !slices.Contains(order, name) && name != resultfile.AllCategories {
+			order = append(order, name)
+		}
+	}
+	for _, name := range order {
+		counts = append(counts, Count{name, categories[name]})
+	}
+	return counts
 }

@@ -170,18 +170,7 @@ func TestSettingsSchema(t *testing.T) {
 	if err != nil || string(committed) != printed {
 		t.Errorf("examples/experiment/schema.json: got %v and another schema; go test ./cmd/toolsandbox/internal/cli -run TestSettingsSchema -update writes it", err)
 	}
-	document, err := jsonschema.UnmarshalJSON(strings.NewReader(printed))
-	if err != nil {
-		t.Fatal(err)
-	}
-	compiler := jsonschema.NewCompiler()
-	if err := compiler.AddResource("schema.json", document); err != nil {
-		t.Fatal(err)
-	}
-	schema, err := compiler.Compile("schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	schema := compiledSchema(t, printed)
 	example, err := os.ReadFile(filepath.Join(dir, "experiment.yaml"))
 	if err != nil {
 		t.Fatal(err)
@@ -219,4 +208,21 @@ func TestSettingsSchema(t *testing.T) {
 			t.Errorf("%q: config: got %d and %s, want valid %t", text, code, stderr, valid)
 		}
 	}
+}
+
+func compiledSchema(t *testing.T, text string) *jsonschema.Schema {
+	t.Helper()
+	document, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	compiler := jsonschema.NewCompiler()
+	if err := compiler.AddResource("schema.json", document); err != nil {
+		t.Fatal(err)
+	}
+	schema, err := compiler.Compile("schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return schema
 }

@@ -75,8 +75,8 @@ func leadingObject(text string) (object string, ok bool) {
 	return string(first), strings.Trim(text[decoder.InputOffset():], stray) == ""
 }
 
-// shownArguments returns the arguments of a call with the names that the role sees. A call of a tool
-// by its real name, as in a script, has the real ones.
+// shownArguments returns the arguments of a call with the names that the role sees. A call of a
+// tool by its real name, as in a script, has the real ones.
 func (t *Tools) shownArguments(call Call) string {
 	names := t.byExecution[call.Tool].GetArgumentNames()
 	if call.Tool == "" || len(names) == 0 {
