@@ -78,7 +78,7 @@ func (s *scorer) view(cmd *cobra.Command, dirs []string, do func(context.Context
 	if err := s.installation.Network.Validate(); err != nil {
 		return process.UsageErrorf("%w", err)
 	}
-	runs, err := loadRuns(cmd, dirs, s.acceptEdits)
+	runs, err := loadRuns(cmd, dirs, mostRuns, s.acceptEdits)
 	if err != nil {
 		return err
 	}
