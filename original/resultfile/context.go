@@ -110,6 +110,12 @@ func rowObject(schema world.Table, row *worldv1.Row) object {
 	return out
 }
 
+// RowJSON returns a row of a stored table as a JSON object by column. Numbers outside JSON are null.
+func RowJSON(schema world.Table, row *worldv1.Row) (string, error) {
+	text, err := rowObject(schema, row).MarshalJSON()
+	return string(text), err
+}
+
 // isExtension reports whether a version consists of all rows of the previous one, in order, and
 // more.
 func isExtension(before, after *worldv1.Table) bool {

@@ -11,13 +11,13 @@ import (
 
 // checkResults reports the scored rollouts of a run whose stored result is lost, before anything is
 // played again and paid again. The record then lists them as damaged. A run that was killed before
-// its first end has no list of rollouts, but the files of those with a result.
+// its first end has no list of rollouts, but the files or tables of those with a result.
 func (o *Options) checkResults(d *directory, spec sweep.Spec, run *results.Run, stored map[string]*busv1.Result, stderr io.Writer) error {
 	lostIn := "stream RESULT holds no readable result"
 	if stored == nil {
 		lostIn = "stream SWEEP holds no readable plan of its sweep"
 	}
-	rollouts, killed := run.Rollouts, run.Totals == nil && len(run.Resumptions) == 1
+	rollouts, killed := run.Rollouts, run.Totals == nil && len(run.Resumptions) == 1 && !run.HasOnlyTables()
 	if killed {
 		rollouts = d.written(spec, run.SweepID)
 	}
