@@ -36,8 +36,10 @@ func Open(dir string, edited func(path string) error) (*Reader, error) {
 	}
 	r := &Reader{dir: dir, run: run, edited: edited, digests: maps.Clone(run.Files)}
 	if run.HasOnlyTables() {
-		r.tables, err = r.openTables()
-		return r, err
+		if err := r.openRollouts(); err != nil {
+			return nil, err
+		}
+		return r, nil
 	}
 	if r.digests == nil {
 		r.digests = make(map[string]string, len(run.Rollouts))
@@ -46,6 +48,14 @@ func Open(dir string, edited func(path string) error) (*Reader, error) {
 		r.digests[contextPath(rollout.Name)] = rollout.ContextSHA256
 	}
 	return r, nil
+}
+
+// openRollouts opens the tables, whose rollouts become those of the run.
+func (r *Reader) openRollouts() (err error) {
+	if r.tables, err = r.openTables(); err == nil {
+		r.run.SetRollouts(r.tables.rollouts)
+	}
+	return err
 }
 
 // Run returns the content of RunFile, nil for a run of the original.
@@ -114,8 +124,10 @@ func ReadRun(dir string) (*Run, error) {
 		return run, err
 	}
 	r := &Reader{dir: dir, run: run, digests: run.Files}
-	_, err = r.openTables()
-	return run, err
+	if err := r.openRollouts(); err != nil {
+		return nil, err
+	}
+	return run, nil
 }
 
 // ReadRunFile reads RunFile alone, which lacks the rollouts that tables have, with the errors of

@@ -19,7 +19,8 @@ import (
 // tableReader reads the tables of a run. It keeps no file open.
 type tableReader struct {
 	reader   *Reader
-	rollouts []Rollout // in the order of the plan
+	parts    []tablePart
+	rollouts []Rollout // in the order of the plan, once the run has them
 	places   map[string]place
 	verified map[string]bool // files with the right digest, by path
 }
@@ -33,7 +34,7 @@ type place struct {
 // span is a range of the rows of a file.
 type span struct{ from, count int64 }
 
-// openTables reads the rollouts, which become those of the run.
+// openTables reads where the rollouts are.
 func (r *Reader) openTables() (*tableReader, error) {
 	t := &tableReader{reader: r, places: make(map[string]place), verified: make(map[string]bool)}
 	parts, broken, err := scanParts(r.dir, r.run.SpecDigest)
@@ -53,7 +54,7 @@ func (r *Reader) openTables() (*tableReader, error) {
 			return nil, err
 		}
 	}
-	r.run.SetRollouts(t.rollouts)
+	t.parts = parts
 	return t, nil
 }
 
@@ -159,42 +160,51 @@ func (t *tableReader) messages(name string) ([]*worldv1.Message, error) {
 	return messages, err
 }
 
-// readSpan reads the rows of a rollout from a file, after it has checked the file's digest once.
-func readSpan[T keyed](t *tableReader, table, rollout string, p tablePart, rows span, visit func(T) error) error {
+// open opens a file, after it has checked its digest once.
+func (t *tableReader) open(table string, p tablePart) (*part.File, error) {
 	name := partPath("", table, p.number)
 	path := filepath.Join(t.reader.dir, name)
-	if !t.verified[name] {
+	if !t.verified[name] && table != rolloutsTable {
 		digest, err := part.Sum(path)
 		if err != nil {
-			return fmt.Errorf("read results: %w", err)
+			return nil, fmt.Errorf("read results: %w", err)
 		}
 		if want := p.files[table].SHA256; digest != want {
 			if t.reader.edited == nil {
-				return damagedError(t.reader.dir, name, fmt.Errorf("%w: its SHA-256 is %.12s, the table %s says %.12s", ErrEdited, digest, rolloutsTable, want))
+				return nil, damagedError(t.reader.dir, name, fmt.Errorf("%w: its SHA-256 is %.12s, the table %s says %.12s", ErrEdited, digest, rolloutsTable, want))
 			}
 			if err := t.reader.edited(path); err != nil {
-				return err
+				return nil, err
 			}
 		}
 		t.verified[name] = true
 	}
 	file, err := part.Open(path)
-	if err == nil {
-		err = part.Read(file, rows.from, rows.count, func(lines []T) error {
-			for _, line := range lines {
-				if line.rolloutName() != rollout {
-					return fmt.Errorf("it has a row of %s, expected one of %s", line.rolloutName(), rollout)
-				}
-				if err := visit(line); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-		err = errors.Join(err, file.Close())
-	}
 	if err != nil {
-		return damagedError(t.reader.dir, name, err)
+		return nil, damagedError(t.reader.dir, name, err)
+	}
+	return file, nil
+}
+
+// readSpan reads the rows of a rollout from a file.
+func readSpan[T keyed](t *tableReader, table, rollout string, p tablePart, rows span, visit func(T) error) error {
+	file, err := t.open(table, p)
+	if err != nil {
+		return err
+	}
+	err = part.Read(file, rows.from, rows.count, func(lines []T) error {
+		for _, line := range lines {
+			if line.rolloutName() != rollout {
+				return fmt.Errorf("it has a row of %s, expected one of %s", line.rolloutName(), rollout)
+			}
+			if err := visit(line); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err = errors.Join(err, file.Close()); err != nil {
+		return damagedError(t.reader.dir, partPath("", table, p.number), err)
 	}
 	return nil
 }

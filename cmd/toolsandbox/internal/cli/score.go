@@ -62,6 +62,9 @@ func (o *scoreOptions) run(ctx context.Context, dir string, patterns []string, s
 	if err != nil {
 		return err
 	}
+	if run := o.scorer.reader.Run(); o.write && run != nil && run.Has(results.FormatParquet) {
+		return process.UsageErrorf("--write: the tables of the run in %s keep the scores of the run; --json prints the new ones, and toolsandbox run --replay %s --out DIR writes tables with them", dir, report.ShellWord(dir))
+	}
 	selected, err := selectRollouts(dir, patterns, summary, scenarios)
 	if err != nil {
 		return err
