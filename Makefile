@@ -366,6 +366,11 @@ $(EXAMPLES)/ready: $(wildcard examples/constraints.txt examples/*/requirements.t
 		grpcio grpcio-health-checking protobuf $(addprefix --requirement ,$(wildcard examples/*/requirements.txt))
 	touch $@
 
+$(TABLES)/ready: e2e/testdata/tables/requirements.txt
+	$(PYTHON) -m venv $(TABLES)
+	$(TABLES)/bin/pip install --quiet --disable-pip-version-check --no-deps --requirement $<
+	touch $@
+
 $(MCP)/ready: e2e/testdata/mcp/requirements.txt
 	$(PYTHON) -m venv $(MCP)
 	$(MCP)/bin/pip install --quiet --disable-pip-version-check --requirement $<

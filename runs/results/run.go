@@ -151,9 +151,10 @@ func (r *Run) Has(format string) bool {
 // HasOnlyTables reports whether tables are the only results.
 func (r *Run) HasOnlyTables() bool { return !r.Has(FormatFiles) }
 
-// Main returns the name of the file or directory that holds the scores, in the run's directory.
+// Main returns the name of the file or directory that holds the scores, in the run's directory. A
+// nil run is the original's.
 func (r *Run) Main() string {
-	if r.HasOnlyTables() {
+	if r != nil && r.HasOnlyTables() {
 		return TablesDirectory
 	}
 	return SummaryFile

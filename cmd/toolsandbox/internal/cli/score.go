@@ -65,7 +65,7 @@ func (o *scoreOptions) run(ctx context.Context, dir string, patterns []string, s
 	if run := o.scorer.reader.Run(); o.write && run != nil && run.Has(results.FormatParquet) {
 		return process.UsageErrorf("--write: the tables of the run in %s keep the scores of the run; --json prints the new ones, and toolsandbox run --replay %s --out DIR writes tables with them", dir, report.ShellWord(dir))
 	}
-	selected, err := selectRollouts(dir, patterns, summary, scenarios)
+	selected, err := selectRollouts(dir, patterns, summary, scenarios, o.scorer.reader.Run().Main())
 	if err != nil {
 		return err
 	}
@@ -112,8 +112,8 @@ func (o *scoreOptions) run(ctx context.Context, dir string, patterns []string, s
 }
 
 // selectRollouts returns the indices of the rollouts that match any pattern; every pattern must
-// match something.
-func selectRollouts(dir string, patterns []string, summary *resultfile.Summary, scenarios map[string]*scenariov1.Scenario) ([]int, error) {
+// match something. names is the file or directory that has all names.
+func selectRollouts(dir string, patterns []string, summary *resultfile.Summary, scenarios map[string]*scenariov1.Scenario, list string) ([]int, error) {
 	selected := make(map[int]bool)
 	for _, pattern := range patterns {
 		found := false
@@ -129,7 +129,7 @@ func selectRollouts(dir string, patterns []string, summary *resultfile.Summary, 
 			}
 		}
 		if !found {
-			return nil, process.UsageErrorf("NAME: the run in %s did not play %q: see the names in %s", dir, pattern, results.SummaryFile)
+			return nil, process.UsageErrorf("NAME: the run in %s did not play %q: see the names in %s", dir, pattern, list)
 		}
 	}
 	var indices []int
