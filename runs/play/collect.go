@@ -47,6 +47,7 @@ type collector struct {
 	earlier   map[string]results.Outcome // of a resumed run, by id
 	settled   map[int]bool               // numbers of rollouts that the tables have and that are not played again
 	draws     euroeval.Settings
+	rollouts  []results.Rollout // in the order of the plan, nil until finish
 	euroeval  *results.EuroEval // nil until finish, and if no record was played
 
 	ctx      context.Context
@@ -58,7 +59,7 @@ type collector struct {
 	group    sync.WaitGroup
 
 	mu       sync.Mutex
-	finished map[int]results.Rollout // by number in the plan
+	finished map[int]*results.Rollout // by number in the plan
 	errs     []error
 }
 
@@ -72,7 +73,7 @@ func newCollector(
 	}
 	c := &collector{
 		spec: spec, served: sweep.HasToolServers(spec.Scenarios), draws: draws, scenarios: make(map[string]*scenariov1.Scenario, len(spec.Scenarios)),
-		directory: directory, record: record, earlier: make(map[string]results.Outcome), settled: make(map[int]bool), finished: make(map[int]results.Rollout),
+		directory: directory, record: record, earlier: make(map[string]results.Outcome), settled: make(map[int]bool), finished: make(map[int]*results.Rollout),
 	}
 	for _, scenario := range spec.Scenarios {
 		c.scenarios[scenario.GetSetup().GetName()] = scenario
@@ -101,7 +102,9 @@ func (c *collector) open(stderr io.Writer) error {
 		c.takeOver(played)
 	}
 	for _, rollout := range c.record.Rollouts {
-		c.earlier[rollout.ID] = rollout
+		if !c.isDone(number(rollout.ID)) {
+			c.earlier[rollout.ID] = rollout
+		}
 	}
 	return nil
 }
@@ -112,7 +115,8 @@ func (c *collector) takeOver(played []results.Rollout) {
 	for _, rollout := range c.record.Damaged() {
 		replayed[rollout.ID] = true
 	}
-	for _, rollout := range played {
+	for i := range played {
+		rollout := &played[i]
 		id := rollout.Result.GetRollout().GetId()
 		planned := c.plannedRollout(id)
 		if planned == nil || !isOf(rollout.Result, planned) {
@@ -120,6 +124,7 @@ func (c *collector) takeOver(played []results.Rollout) {
 		}
 		rollout.Scenario = c.scenarios[planned.GetScenario()]
 		share(rollout.Result, planned)
+		rollout.Result.LogDigest = nil // the tables have it
 		c.finished[number(id)] = rollout
 		if rollout.Settled() && !replayed[id] {
 			c.settled[number(id)] = true
@@ -127,10 +132,15 @@ func (c *collector) takeOver(played []results.Rollout) {
 	}
 }
 
-// share replaces the players in a result, of which each one has copies, by those of the plan.
+// share replaces the rollout of a result by that of the plan, with which all share the names and
+// the players.
 func share(result *busv1.Result, planned *busv1.Rollout) {
-	result.Rollout.Scenario, result.Rollout.Agent, result.Rollout.User = planned.GetScenario(), planned.GetAgent(), planned.GetUser()
+	planned.Seed = result.GetRollout().GetSeed()
+	result.Rollout = planned
 }
+
+// isDone reports whether a rollout needs no fetching. Files may have been changed or lost.
+func (c *collector) isDone(n int) bool { return c.settled[n] && c.record.HasOnlyTables() }
 
 // start prepares the collector for results.
 func (c *collector) start(prepared *sweep.Sweep, evaluator evaluatorv1.EvaluatorServiceClient, progress *report.Progress) {
@@ -165,10 +175,10 @@ func (c *collector) add(result *busv1.Result) error {
 
 func (c *collector) collect(result *busv1.Result) {
 	n := number(result.GetRollout().GetId())
-	if c.settled[n] && c.record.HasOnlyTables() { // files may have been changed or lost
+	if c.isDone(n) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.progress.Add(rowOf(c.finished[n]))
+		c.progress.Add(rowOf(*c.finished[n]))
 		return
 	}
 	rollout, err := c.write(result)
@@ -181,7 +191,7 @@ func (c *collector) collect(result *busv1.Result) {
 		c.errs = append(c.errs, err)
 		return
 	}
-	c.finished[n] = rollout
+	c.finished[n] = &rollout
 	c.progress.Add(rowOf(rollout))
 }
 
@@ -221,7 +231,7 @@ func (c *collector) write(result *busv1.Result) (results.Rollout, error) {
 			return results.Rollout{}, err
 		}
 	}
-	rollout.Messages, rollout.Tables = nil, nil // the summary needs neither
+	rollout.Messages, rollout.Tables, rollout.Result.LogDigest = nil, nil, nil // the summary needs none
 	return rollout, nil
 }
 
@@ -381,35 +391,29 @@ func (c *collector) finish() error {
 	if err := errors.Join(append(c.errs, err)...); err != nil {
 		return err
 	}
-	rollouts := c.rollouts()
-	c.record.End(now(), c.total(), rollouts)
-	if c.euroeval, err = results.NewEuroEval(rollouts, c.draws); err != nil {
+	c.rollouts = make([]results.Rollout, 0, len(c.finished))
+	for _, n := range slices.Sorted(maps.Keys(c.finished)) {
+		c.rollouts = append(c.rollouts, *c.finished[n])
+	}
+	c.finished = nil
+	c.record.End(now(), c.total(), c.rollouts)
+	if c.euroeval, err = results.NewEuroEval(c.rollouts, c.draws); err != nil {
 		return err
 	}
-	return results.WriteResults(c.directory.path, c.record, results.Summarize(rollouts), c.euroeval, digests)
+	return results.WriteResults(c.directory.path, c.record, c.rollouts, c.euroeval, digests)
 }
 
-// rollouts returns the finished rollouts in the order of the plan.
-func (c *collector) rollouts() []results.Rollout {
-	rollouts := make([]results.Rollout, 0, len(c.finished))
-	for _, n := range slices.Sorted(maps.Keys(c.finished)) {
-		rollouts = append(rollouts, c.finished[n])
-	}
-	return rollouts
-}
-
-// rows returns the lines of the finished rollouts.
+// rows returns the lines of the rollouts.
 func (c *collector) rows() []report.Row {
-	rows := make([]report.Row, 0, len(c.finished))
-	for _, rollout := range c.rollouts() {
-		rows = append(rows, rowOf(rollout))
+	rows := make([]report.Row, len(c.rollouts))
+	for i, rollout := range c.rollouts {
+		rows[i] = rowOf(rollout)
 	}
 	return rows
 }
 
-func (c *collector) summary() *resultfile.Summary { return results.Summarize(c.rollouts()) }
-
-func (c *collector) done() int { return len(c.finished) }
+// done returns the number of finished rollouts.
+func (c *collector) done() int { return len(c.finished) + len(c.rollouts) }
 
 func (c *collector) total() int { return len(c.spec.Scenarios) * c.spec.Trials }
 
@@ -431,7 +435,7 @@ func (c *collector) unscored() int { return c.count(func(*busv1.Result) bool { r
 // count counts the rollouts without a score of some kind.
 func (c *collector) count(of func(*busv1.Result) bool) int {
 	n := 0
-	for _, rollout := range c.finished {
+	for _, rollout := range c.rollouts {
 		if !resultfile.Scored(rollout.Result) && of(rollout.Result) {
 			n++
 		}

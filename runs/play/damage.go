@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 
-	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	"github.com/toolsandbox/toolsandbox/runs/results"
 	"github.com/toolsandbox/toolsandbox/runs/sweep"
 )
@@ -12,7 +11,7 @@ import (
 // checkResults reports the scored rollouts of a run whose stored result is lost, before anything is
 // played again and paid again. The record then lists them as damaged. A run that was killed before
 // its first end has no list of rollouts, but the files or tables of those with a result.
-func (o *Options) checkResults(d *directory, spec sweep.Spec, run *results.Run, stored map[string]*busv1.Result, stderr io.Writer) error {
+func (o *Options) checkResults(d *directory, spec sweep.Spec, run *results.Run, stored map[string]bool, stderr io.Writer) error {
 	lostIn := "stream RESULT holds no readable result"
 	if stored == nil {
 		lostIn = "stream SWEEP holds no readable plan of its sweep"
@@ -24,7 +23,7 @@ func (o *Options) checkResults(d *directory, spec sweep.Spec, run *results.Run, 
 	var lost []results.Outcome
 	for i := range rollouts {
 		rollout := &rollouts[i]
-		if rollout.Scored && rollout.Damage == "" && stored[rollout.ID] == nil {
+		if _, ok := stored[rollout.ID]; !ok && rollout.Scored && rollout.Damage == "" {
 			rollout.Damage = fmt.Sprintf("rollout %s: %s", rollout.ID, lostIn)
 			lost = append(lost, *rollout)
 		}

@@ -316,6 +316,9 @@ func (o *Options) Run(ctx context.Context, args []string, stdin io.Reader, stdou
 		return err
 	}
 	defer func() { err = standalone.Join(err, people.close()) }()
+	if o.installation.Network.Remote {
+		defer process.LimitFollowing(rolloutsOf(spec))()
+	}
 	collector := newCollector(ctx, spec, o.euroeval, directory, record)
 	if err := collector.open(stderr); err != nil {
 		return err
@@ -424,14 +427,14 @@ func (o *Options) interrupted(ctx context.Context, err error, collector *collect
 
 // show prints the results.
 func (o *Options) show(stdout, stderr io.Writer, collector *collector) error {
-	summary := collector.summary()
 	if o.asJSON {
-		return report.JSON(stdout, summary)
+		return report.JSON(stdout, results.Summarize(collector.rollouts))
 	}
+	categories := results.CategoriesOf(collector.rollouts)
 	totals, rows := collector.record.Totals, collector.rows()
 	if err := errors.Join(
-		report.WriteTable(stdout, rows, summary.Categories), report.WriteEuroEval(stdout, collector.euroeval),
-		report.WriteFloors(stdout, totals.Floors, summary.Mean(), totals.Scored, totals.Rollouts), report.WriteCauses(stdout, totals.CauseCounts),
+		report.WriteTable(stdout, rows, categories), report.WriteEuroEval(stdout, collector.euroeval),
+		report.WriteFloors(stdout, totals.Floors, categories.Mean(), totals.Scored, totals.Rollouts), report.WriteCauses(stdout, totals.CauseCounts),
 		report.WriteUserFlags(stdout, totals.UserFlagCounts), report.WriteUsage(stdout, rows), report.WriteInstances(stdout, collector.record.Agent, collector.record.User),
 		report.WriteTraces(stdout, o.traceUI, rows),
 	); err != nil {

@@ -54,11 +54,11 @@ func TestVerdict(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			options := &Options{out: "o", replay: test.replay}
-			finished := make(map[int]results.Rollout)
+			rollouts := make([]results.Rollout, len(test.rows))
 			for i, row := range test.rows {
-				finished[i] = results.Rollout{Rollout: resultfile.Rollout{Result: row.Result}}
+				rollouts[i] = results.Rollout{Rollout: resultfile.Rollout{Result: row.Result}}
 			}
-			err := options.verdict(&collector{spec: sweep.Spec{Scenarios: make([]*scenariov1.Scenario, 2), Trials: 1}, finished: finished})
+			err := options.verdict(&collector{spec: sweep.Spec{Scenarios: make([]*scenariov1.Scenario, 2), Trials: 1}, rollouts: rollouts})
 			got := ""
 			if err != nil {
 				got = err.Error()

@@ -67,11 +67,20 @@ func CountCalls(messages []*worldv1.Message) int {
 
 // Summarize returns the summary of a run's rollouts in their order.
 func Summarize(rollouts []Rollout) *resultfile.Summary {
+	return resultfile.Summarize(ofOriginal(rollouts))
+}
+
+// CategoriesOf returns the means of a run's rollouts by category.
+func CategoriesOf(rollouts []Rollout) resultfile.Categories {
+	return resultfile.CategoriesOf(ofOriginal(rollouts))
+}
+
+func ofOriginal(rollouts []Rollout) []resultfile.Rollout {
 	played := make([]resultfile.Rollout, len(rollouts))
 	for i, r := range rollouts {
 		played[i] = r.Rollout
 	}
-	return resultfile.Summarize(played)
+	return played
 }
 
 // RunDirectory returns the name of a run's directory, e.g.
@@ -142,9 +151,9 @@ func digestOf(data []byte) string { return fmt.Sprintf("%x", sha256.Sum256(data)
 
 // WriteResults writes the files of a run beside its trajectories to its directory, which it
 // creates: RunFile with the digests of the others, those of EuroEval unless content is nil, and the
-// summary last, unless tables are the only results. tables are the digests that Tables.Close
-// returned.
-func WriteResults(dir string, run *Run, summary *resultfile.Summary, content *EuroEval, tables map[string]string) error {
+// summary of the rollouts last, unless tables are the only results. tables are the digests that
+// Tables.Close returned.
+func WriteResults(dir string, run *Run, rollouts []Rollout, content *EuroEval, tables map[string]string) error {
 	files := make(map[string][]byte)
 	if content != nil {
 		var err error
@@ -154,7 +163,7 @@ func WriteResults(dir string, run *Run, summary *resultfile.Summary, content *Eu
 	}
 	if !run.HasOnlyTables() {
 		var err error
-		if files[SummaryFile], err = encode(summary, "    "); err != nil {
+		if files[SummaryFile], err = encode(Summarize(rollouts), "    "); err != nil {
 			return fmt.Errorf("encode %s: %w", SummaryFile, err)
 		}
 	}

@@ -173,25 +173,31 @@ func (r messageRow) message() (*worldv1.Message, error) {
 	return m, nil
 }
 
-// played returns the rollout as far as the row has it: without messages and tables, and with a
-// scenario of which only its name, its categories and the sizes of its graphs are known.
-func (r rolloutRow) played() (Rollout, error) {
+// scenarios are what rows of rollouts know of scenarios: name, categories and the sizes of graphs.
+type scenarios map[string]*scenariov1.Scenario
+
+func (s scenarios) of(r rolloutRow) *scenariov1.Scenario {
+	if s[r.Scenario] == nil {
+		graph := func(nodes int32) *evaluationv1.Graph {
+			return &evaluationv1.Graph{Nodes: make([]*evaluationv1.Node, max(nodes, 0))}
+		}
+		s[r.Scenario] = &scenariov1.Scenario{
+			Setup:      &setupv1.Setup{Name: r.Scenario, Categories: r.Categories},
+			Evaluation: &evaluationv1.Evaluation{Milestones: graph(r.Milestones), Minefields: graph(r.Minefields)},
+		}
+	}
+	return s[r.Scenario]
+}
+
+// played returns the rollout as far as the row has it: without messages and tables.
+func (r rolloutRow) played(known scenarios) (Rollout, error) {
 	result, played := &busv1.Result{}, &orchestratorv1.GetTrajectoryResponse{}
 	if err := errors.Join(proto.Unmarshal(r.Result, result), proto.Unmarshal(r.Played, played)); err != nil {
 		return Rollout{}, fmt.Errorf("rollout %s: %w", r.Rollout, err)
 	}
-	graph := func(nodes int32) *evaluationv1.Graph {
-		return &evaluationv1.Graph{Nodes: make([]*evaluationv1.Node, max(nodes, 0))}
-	}
 	return Rollout{
-		Rollout: resultfile.Rollout{
-			Scenario: &scenariov1.Scenario{
-				Setup:      &setupv1.Setup{Name: r.Scenario, Categories: r.Categories},
-				Evaluation: &evaluationv1.Evaluation{Milestones: graph(r.Milestones), Minefields: graph(r.Minefields)},
-			},
-			Result: result, Directory: r.Rollout,
-		},
-		Usage: played.GetUsage(), Answered: played.GetAnswered(), Calls: int(r.Calls), Work: WorkOf(played.GetWork()), Damage: text(r.Damage),
+		Rollout: resultfile.Rollout{Scenario: known.of(r), Result: result, Directory: r.Rollout},
+		Usage:   played.GetUsage(), Answered: played.GetAnswered(), Calls: int(r.Calls), Work: WorkOf(played.GetWork()), Damage: text(r.Damage),
 		Digest: r.ContextSHA256, RecordingDigest: r.RecordingSHA256,
 	}, nil
 }

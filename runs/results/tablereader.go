@@ -49,8 +49,9 @@ func (r *Reader) openTables() (*tableReader, error) {
 			return nil, err
 		}
 	}
+	known := make(scenarios)
 	for _, p := range parts {
-		if err := t.load(p); err != nil {
+		if err := t.load(p, known); err != nil {
 			return nil, err
 		}
 	}
@@ -84,11 +85,11 @@ func (r *Reader) checkParts(parts []tablePart) error {
 }
 
 // load reads the rollouts of a part and where their rows are.
-func (t *tableReader) load(p tablePart) error {
+func (t *tableReader) load(p tablePart, known scenarios) error {
 	var messages, versions int64
 	err := readPart(t.reader.dir, rolloutsTable, p.number, func(lines []rolloutRow) error {
 		for _, line := range lines {
-			r, err := line.played()
+			r, err := line.played(known)
 			if err != nil {
 				return err
 			}

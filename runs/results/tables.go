@@ -61,11 +61,12 @@ func OpenTables(dir, spec string) (t *Tables, rollouts []Rollout, damaged []erro
 	if err != nil {
 		return nil, nil, nil, err
 	}
+	known := make(scenarios)
 	for _, p := range parts {
 		var played []Rollout
 		err := p.wholeSizes(dir)
 		if err == nil {
-			played, err = p.rollouts(dir)
+			played, err = p.rollouts(dir, known)
 		}
 		if err != nil {
 			broken[p.number] = err
@@ -324,11 +325,11 @@ func (p tablePart) wholeSizes(dir string) error {
 }
 
 // rollouts reads the rollouts of the part.
-func (p tablePart) rollouts(dir string) ([]Rollout, error) {
-	var all []Rollout
+func (p tablePart) rollouts(dir string, known scenarios) ([]Rollout, error) {
+	all := make([]Rollout, 0, p.rows)
 	err := readPart(dir, rolloutsTable, p.number, func(lines []rolloutRow) error {
 		for _, line := range lines {
-			r, err := line.played()
+			r, err := line.played(known)
 			if err != nil {
 				return err
 			}
