@@ -43,6 +43,7 @@ VENV := $(BIN)/venv
 EXAMPLES := $(BIN)/examples
 # So do the MCP servers from PyPI that they play.
 MCP := $(BIN)/mcp
+TABLES := $(BIN)/tables
 # And so do llama.cpp's server and a small model.
 LLAMA := $(BIN)/llama
 # make test-k8s has etcd and the servers of Kubernetes here.
@@ -104,12 +105,12 @@ test-go: $(VENV)/ready
 	go test $(TEST_FLAGS) $(QUICK) -race $(filter-out $(UNRACED),$(RACE))
 
 .PHONY: test-long
-test-long: $(VENV)/ready $(EXAMPLES)/ready $(MCP)/ready ## Run the tests that take long: kills, damage, isolation, the commands of the docs, examples
+test-long: $(VENV)/ready $(EXAMPLES)/ready $(MCP)/ready $(TABLES)/ready ## Run the tests that take long: kills, damage, isolation, the commands of the docs, examples
 	go test $(TEST_FLAGS) -run '$(LONG)' $(filter $(UNRACED),$(LATE)) $(filter-out $(RACE),$(LATE))
 	go test $(TEST_FLAGS) -run '$(LONG)' -race $(filter-out $(UNRACED),$(filter $(RACE),$(LATE)))
 
 .PHONY: test-all
-test-all: $(VENV)/ready $(EXAMPLES)/ready $(MCP)/ready test-python ## Run all tests once, quick and long, with the race detector wherever goroutines run
+test-all: $(VENV)/ready $(EXAMPLES)/ready $(MCP)/ready $(TABLES)/ready test-python ## Run all tests once, quick and long, with the race detector wherever goroutines run
 	go test $(TEST_FLAGS) $(AT_ONCE) $(UNRACED) $(filter-out $(RACE),$(TESTED))
 	go test $(TEST_FLAGS) $(AT_ONCE) -race $(filter-out $(UNRACED),$(RACE))
 	go test $(TEST_FLAGS) -race -run '$(PLAYED)' $(CLI)

@@ -61,6 +61,9 @@ require (
 	// The maintained Go port of libphonenumber with its metadata; nothing smaller knows the
 	// numbering plans of all countries.
 	github.com/nyaruka/phonenumbers v1.8.1
+	// Reads and writes Parquet by the tags of structs, in pure Go; Arrow's module is many times its
+	// size, and xitongsys/parquet-go is no longer maintained.
+	github.com/parquet-go/parquet-go v0.32.0
 	// Answers scrapes of Prometheus, and adds the metrics of Go's runtime and of the process; it is what
 	// OpenTelemetry's exporter registers with.
 	github.com/prometheus/client_golang v1.24.1
@@ -181,7 +184,6 @@ require (
 	github.com/nats-io/nuid v1.0.1 // indirect
 	github.com/parquet-go/bitpack v1.0.0 // indirect
 	github.com/parquet-go/jsonlite v1.0.0 // indirect
-	github.com/parquet-go/parquet-go v0.32.0 // indirect
 	github.com/pbnjay/memory v0.0.0-20210728143218-7b4eea64cf58 // indirect
 	github.com/pierrec/lz4/v4 v4.1.21 // indirect
 	github.com/prometheus/client_model v0.6.3 // indirect

@@ -1,9 +1,7 @@
 package e2e_test
 
 import (
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -21,7 +19,7 @@ import (
 // undisturbed run with files has it.
 func TestLongTablesSurviveKills(t *testing.T) {
 	t.Parallel()
-	flags := []string{"run", "--agent", "random", "--trials", "6", "--parallel", "4"}
+	flags := []string{"run", "--agent", "random", "--trials", "4", "--parallel", "4"}
 	calm, broken := filepath.Join(t.TempDir(), "calm"), filepath.Join(t.TempDir(), "broken")
 	toolsandbox(t, append(flags, "--out", calm)...)
 	flags = append(flags, "--out", broken, "--results", "parquet")
@@ -46,8 +44,8 @@ func TestLongTablesSurviveKills(t *testing.T) {
 	}
 	toolsandbox(t, append(flags, "--resume")...)
 	equalTables(t, calm, broken)
-	if parts, err := filepath.Glob(filepath.Join(broken, results.TablesDirectory, "*", "*")); err != nil || len(parts) > 48 {
-		t.Errorf("got %d files and %v, want at most 8 parts: %v", len(parts), err, parts)
+	if parts, err := filepath.Glob(filepath.Join(broken, results.TablesDirectory, "*", "*")); err != nil || len(parts) > 36 {
+		t.Errorf("got %d files and %v, want at most 6 parts: %v", len(parts), err, parts)
 	}
 	toolsandbox(t, append(flags, "--resume")...) // of a complete run
 	equalTables(t, calm, broken)
@@ -107,21 +105,4 @@ func TestLongTablesInPython(t *testing.T) {
 	if printed, err := script.CombinedOutput(); err != nil || !strings.Contains(string(printed), "matched milestones") {
 		t.Errorf("got %v\n%s", err, printed)
 	}
-}
-
-// TestLongTablesDiskFull plays into a file system that is too small for the tables. The run fails
-// and names the reason; with room again --resume completes it.
-func TestLongTablesDiskFull(t *testing.T) {
-	t.Parallel()
-	calm, full := filepath.Join(t.TempDir(), "calm"), filepath.Join(t.TempDir(), "full")
-	flags := []string{"run", "--agent", "random", "--trials", "4"}
-	toolsandbox(t, append(flags, "--out", calm)...)
-	// A limit of the size of files has the same effect at the same place as a full disk.
-	data := t.TempDir()
-	command := fmt.Sprintf("ulimit -f 200; exec %s %s --results parquet --out %s --data-dir %s", filepath.Join(bin, "toolsandbox"), strings.Join(flags, " "), full, data)
-	printed, err := exec.CommandContext(t.Context(), "sh", "-c", command).CombinedOutput()
-	if err == nil {
-		t.Fatalf("got no error\n%s", printed)
-	}
-	t.Logf("%s", printed)
 }

@@ -188,7 +188,9 @@ func (c *collector) collect(result *busv1.Result) {
 		return // stopped: the next run fetches it
 	}
 	if err != nil {
-		c.errs = append(c.errs, err)
+		if !slices.ContainsFunc(c.errs, func(other error) bool { return other.Error() == err.Error() }) {
+			c.errs = append(c.errs, err)
+		}
 		return
 	}
 	c.finished[n] = &rollout
@@ -388,7 +390,10 @@ func (c *collector) finish() error {
 	if c.tables != nil {
 		digests, err = c.tables.Close()
 	}
-	if err := errors.Join(append(c.errs, err)...); err != nil {
+	if len(c.errs) > 0 {
+		return errors.Join(c.errs...)
+	}
+	if err != nil {
 		return err
 	}
 	c.rollouts = make([]results.Rollout, 0, len(c.finished))

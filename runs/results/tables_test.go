@@ -7,12 +7,15 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/parquet-go/parquet-go"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
 
@@ -395,4 +398,46 @@ func FuzzTables(f *testing.F) {
 			_, _ = reader.Trajectory(r.Name, world.Builtin())
 		}
 	})
+}
+
+// TestDocumentedColumns compares the columns with those in docs/results.md.
+func TestDocumentedColumns(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "results.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, _ := strings.Cut(string(page), "\n## Columns\n")
+	sections := strings.Split(text, "\n### ")
+	documented := func(section string) []string {
+		var names []string
+		for line := range strings.Lines(section) {
+			cell, _, _ := strings.Cut(strings.TrimPrefix(line, "| "), " |")
+			for name := range strings.SplitSeq(cell, ", ") {
+				if strings.HasPrefix(line, "| `") {
+					names = append(names, strings.Trim(name, "`"))
+				}
+			}
+		}
+		return names
+	}
+	types := map[string]reflect.Type{
+		rolloutsTable: reflect.TypeFor[rolloutRow](), messagesTable: reflect.TypeFor[messageRow](), callsTable: reflect.TypeFor[callRow](),
+		constraintsTable: reflect.TypeFor[constraintRow](), versionsTable: reflect.TypeFor[versionRow](), causesTable: reflect.TypeFor[causeRow](),
+	}
+	for _, section := range sections[1:] {
+		table, _, _ := strings.Cut(section, "\n")
+		var want []string
+		for _, path := range parquet.SchemaOf(reflect.New(types[table]).Interface()).Columns() {
+			want = append(want, path[0])
+		}
+		got := append(documented(sections[0]), documented(section)...)
+		slices.Sort(got)
+		slices.Sort(want)
+		if diff := gocmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-columns +docs/results.md):\n%s", table, diff)
+		}
+	}
+	if len(sections) != len(types)+1 {
+		t.Errorf("docs/results.md: got %d tables, want %d", len(sections)-1, len(types))
+	}
 }

@@ -30,7 +30,7 @@ for table in TABLES:
     folder = run / "tables" / table
     pandas_rows = pandas.read_parquet(folder)
     polars_rows = polars.read_parquet(folder / "*.parquet")
-    duckdb_rows = duckdb.sql(f"SELECT count(*) FROM '{folder}/*.parquet'").fetchone()[0]
+    duckdb_rows = duckdb.sql(f"SELECT count(*) FROM '{folder}/*.parquet'").fetchall()[0][0]
     arrow_rows = pyarrow.parquet.read_table(folder)
     check(f"columns of {table}", list(pandas_rows.columns[:7]), KEY)
     check(f"columns of {table}", polars_rows.columns, list(pandas_rows.columns))
@@ -47,7 +47,7 @@ for name, entry in entries.items():
     check(f"turns of {name}", row.turns, entry["turn_count"])
     check(f"scenario of {name}", f"{row.scenario}_trial_{row.trial}", name)
 
-mean = duckdb.sql(f"SELECT avg(similarity) FROM '{run}/tables/rollouts/*.parquet'").fetchone()[0]
+mean = duckdb.sql(f"SELECT avg(similarity) FROM '{run}/tables/rollouts/*.parquet'").fetchall()[0][0]
 want = summary["category_aggregated_results"]["ALL_CATEGORIES"]["similarity"]
 check("mean similarity", round(mean, 9), round(want, 9))
 

@@ -63,7 +63,7 @@ func (o *scoreOptions) run(ctx context.Context, dir string, patterns []string, s
 		return err
 	}
 	if run := o.scorer.reader.Run(); o.write && run != nil && run.Has(results.FormatParquet) {
-		return process.UsageErrorf("--write: the tables of the run in %s keep the scores of the run; --json prints the new ones, and toolsandbox run --replay %s --out DIR writes tables with them", dir, report.ShellWord(dir))
+		return process.UsageErrorf("--write: the tables of the run in %s keep the scores of the run; without --write the new ones are printed", dir)
 	}
 	selected, err := selectRollouts(dir, patterns, summary, scenarios, o.scorer.reader.Run().Main())
 	if err != nil {
