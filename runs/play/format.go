@@ -16,7 +16,7 @@ const mostFiles = 2000
 func (o *Options) checkFormats() error {
 	for _, format := range o.formats {
 		if format != results.FormatFiles && format != results.FormatParquet {
-			return process.UsageErrorf("--results: %q given, expected %s, %s or both", format, results.FormatFiles, results.FormatParquet)
+			return process.UsageErrorf("--results: %q given, expected %s, %s or both; the directory is --out", format, results.FormatFiles, results.FormatParquet)
 		}
 	}
 	if o.flags.Changed("results") && len(o.formats) == 0 {

@@ -27,6 +27,7 @@ func commandsWithoutJSON() map[string]string {
 		"toolsandbox serve agentgw": service, "toolsandbox serve evaluator": service, "toolsandbox serve orchestrator": service,
 		"toolsandbox serve toolhost":     service,
 		"toolsandbox serve nats":         "prints one line for people when it is ready",
+		"toolsandbox export":             "prints the names of the written files, or JSON lines",
 		"toolsandbox pack docs":          "prints Markdown",
 		"toolsandbox pack freeze":        "prints the names of the written files",
 		"toolsandbox pack new":           "writes files",
