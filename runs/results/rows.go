@@ -15,7 +15,6 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/messagetext"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	"github.com/toolsandbox/toolsandbox/original/resultfile"
-	"github.com/toolsandbox/toolsandbox/original/row"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
@@ -139,7 +138,7 @@ func number(s resultfile.Similarity) *float64 {
 func messageRows(k key, messages []*worldv1.Message) []messageRow {
 	lines := make([]messageRow, len(messages))
 	for i, m := range messages {
-		cells := row.Of(m)
+		cells := resultfile.CellsOf(m)
 		lines[i] = messageRow{
 			key: k, Index: m.GetIndex(), Sender: filled(world.RoleName(m.GetSender())), Recipient: filled(world.RoleName(m.GetRecipient())),
 			Content: cells.Content, ToolCallID: cells.ToolCallID, FunctionName: cells.FunctionName, ConversationActive: m.ConversationActive,
@@ -166,7 +165,7 @@ func (r messageRow) message() (*worldv1.Message, error) {
 		}
 		m.VisibleTo = append(m.VisibleTo, role)
 	}
-	cells := row.Row{Content: r.Content, ToolCallID: r.ToolCallID, FunctionName: r.FunctionName, Exception: r.Exception, ToolTrace: r.ToolTrace}
+	cells := resultfile.MessageCells{Content: r.Content, ToolCallID: r.ToolCallID, FunctionName: r.FunctionName, Exception: r.Exception, ToolTrace: r.ToolTrace}
 	if err := cells.SetBody(m); err != nil {
 		return nil, fmt.Errorf("message %d: %w", r.Index, err)
 	}

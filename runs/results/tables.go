@@ -213,7 +213,8 @@ func (t *Tables) commit() error {
 	for name := range t.open.names {
 		t.in[name] = done.number
 	}
-	t.parts, t.open = append(kept, done), nil
+	kept = append(kept, done)
+	t.parts, t.open = kept, nil
 	for number := range replaced {
 		for _, table := range slices.Backward(TableNames()) { // rollouts first: the others do not count without
 			if err := os.Remove(partPath(t.dir, table, number)); err != nil {

@@ -248,22 +248,27 @@ func TestTablesDamaged(t *testing.T) {
 		reader error
 	}{
 		"foreign file": {func(t *testing.T, dir string) {
+			t.Helper()
 			rewrite(t, filepath.Join(dir, TablesDirectory, rolloutsTable, "notes.parquet"), func([]byte) []byte { return []byte("no") })
 		}, nil, 300, nil},
-		"truncated rollouts": {func(t *testing.T, dir string) { rewrite(t, partPath(dir, rolloutsTable, 1), half) }, nil, 256, ErrDamaged},
-		"truncated messages": {func(t *testing.T, dir string) { rewrite(t, partPath(dir, messagesTable, 1), half) }, nil, 256, ErrDamaged},
+		"truncated rollouts": {func(t *testing.T, dir string) { t.Helper(); rewrite(t, partPath(dir, rolloutsTable, 1), half) }, nil, 256, ErrDamaged},
+		"truncated messages": {func(t *testing.T, dir string) { t.Helper(); rewrite(t, partPath(dir, messagesTable, 1), half) }, nil, 256, ErrDamaged},
 		"changed messages": {func(t *testing.T, dir string) {
+			t.Helper()
 			rewrite(t, partPath(dir, messagesTable, 1), func(data []byte) []byte { data[len(data)/2] ^= 1; return data })
 		}, nil, 300, ErrEdited},
 		"missing part": {func(t *testing.T, dir string) {
+			t.Helper()
 			if err := os.Remove(partPath(dir, rolloutsTable, 1)); err != nil {
 				t.Fatal(err)
 			}
 		}, nil, 256, ErrDamaged},
 		"no Parquet": {func(t *testing.T, dir string) {
+			t.Helper()
 			rewrite(t, partPath(dir, rolloutsTable, 0), func([]byte) []byte { return []byte("PAR1 no PAR1") })
 		}, nil, 44, ErrDamaged},
 		"other run": {func(t *testing.T, dir string) {
+			t.Helper()
 			other, err := createPart(dir, "other", 7)
 			if err == nil {
 				_, err = other.commit(nil)

@@ -10,8 +10,8 @@ import (
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 )
 
-// Stored returns which rollouts of a sweep have a readable result, and whether it is final: a score,
-// or a failure that is not played again. It is nil for an unknown sweep.
+// Stored returns which rollouts of a sweep have a readable result, and whether it is final: a
+// score, or a failure that is not played again. It is nil for an unknown sweep.
 func (s *Sweep) Stored(ctx context.Context, id string) (map[string]bool, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
