@@ -45,6 +45,8 @@ EXAMPLES := $(BIN)/examples
 MCP := $(BIN)/mcp
 # axe, which finds what keeps people from reading a page, comes from PyPI too.
 AXE := $(BIN)/axe
+# What reads exported runs: pandas, polars, DuckDB, and the programs of other formats.
+READERS := $(BIN)/readers
 # And so do llama.cpp's server and a small model.
 LLAMA := $(BIN)/llama
 # make test-k8s has etcd and the servers of Kubernetes here.
@@ -106,12 +108,12 @@ test-go: $(VENV)/ready
 	go test $(TEST_FLAGS) $(QUICK) -race $(filter-out $(UNRACED),$(RACE))
 
 .PHONY: test-long
-test-long: $(VENV)/ready $(EXAMPLES)/ready $(MCP)/ready $(AXE)/axe.min.js ## Run the tests that take long: kills, damage, isolation, the commands of the docs, examples
+test-long: $(VENV)/ready $(EXAMPLES)/ready $(MCP)/ready $(READERS)/ready $(AXE)/axe.min.js ## Run the tests that take long: kills, damage, isolation, the commands of the docs, examples
 	go test $(TEST_FLAGS) -run '$(LONG)' $(filter $(UNRACED),$(LATE)) $(filter-out $(RACE),$(LATE))
 	go test $(TEST_FLAGS) -run '$(LONG)' -race $(filter-out $(UNRACED),$(filter $(RACE),$(LATE)))
 
 .PHONY: test-all
-test-all: $(VENV)/ready $(EXAMPLES)/ready $(MCP)/ready $(AXE)/axe.min.js test-python ## Run all tests once, quick and long, with the race detector wherever goroutines run
+test-all: $(VENV)/ready $(EXAMPLES)/ready $(MCP)/ready $(READERS)/ready $(AXE)/axe.min.js test-python ## Run all tests once, quick and long, with the race detector wherever goroutines run
 	go test $(TEST_FLAGS) $(AT_ONCE) $(UNRACED) $(filter-out $(RACE),$(TESTED))
 	go test $(TEST_FLAGS) $(AT_ONCE) -race $(filter-out $(UNRACED),$(RACE))
 	go test $(TEST_FLAGS) -race -run '$(PLAYED)' $(CLI)
@@ -368,6 +370,11 @@ $(EXAMPLES)/ready: $(wildcard examples/constraints.txt examples/*/requirements.t
 	$(PYTHON) -m venv $(EXAMPLES)
 	$(EXAMPLES)/bin/pip install --quiet --disable-pip-version-check --constraint examples/constraints.txt \
 		grpcio grpcio-health-checking protobuf $(addprefix --requirement ,$(wildcard examples/*/requirements.txt))
+	touch $@
+
+$(READERS)/ready: e2e/testdata/readers/requirements.txt
+	$(PYTHON) -m venv $(READERS)
+	$(READERS)/bin/pip install --quiet --disable-pip-version-check --no-deps --ignore-requires-python --requirement $<
 	touch $@
 
 $(MCP)/ready: e2e/testdata/mcp/requirements.txt

@@ -82,6 +82,12 @@ type interruptedRun struct {
 // interrupt runs the command line and sends a signal at the second progress line.
 func interrupt(t *testing.T, signal os.Signal, args ...string) interruptedRun {
 	t.Helper()
+	return interruptAt(t, signal, 2, args...)
+}
+
+// interruptAt runs the command line and sends a signal at a progress line.
+func interruptAt(t *testing.T, signal os.Signal, line int, args ...string) interruptedRun {
+	t.Helper()
 	cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "toolsandbox"), args...)
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
@@ -98,7 +104,7 @@ func interrupt(t *testing.T, signal os.Signal, args ...string) interruptedRun {
 		if strings.Contains(lines.Text(), "rollouts, mean score") {
 			seen++
 		}
-		if seen == 2 && sent.IsZero() {
+		if seen == line && sent.IsZero() {
 			sent = time.Now()
 			if err := cmd.Process.Signal(signal); err != nil {
 				t.Fatal(err)

@@ -40,6 +40,10 @@ const (
 	// loadLimit is the soft memory limit while scenarios are loaded, in bytes. The collector takes up
 	// to half of the processors for a live heap that comes near it.
 	loadLimit = 448 << 20
+	// followLimit is the soft memory limit of a process that only follows rollouts, and rolloutLimit
+	// what each rollout adds to it, in bytes: a third more than what it keeps of it.
+	followLimit, rolloutLimit = 80 << 20, 1700
+
 	// minAddressSpace is the smallest limit of the address space, in bytes. The Go runtime reserves
 	// far more than it uses, and ends the process without a message of ours if it cannot.
 	minAddressSpace = 3 << 30
@@ -93,9 +97,18 @@ func LimitHeap(env func(string) (string, bool)) (stop func(), err error) {
 // LimitLoading lowers the soft memory limit until restore is called. Loading scenarios allocates
 // much more than it keeps, and the limit makes the collector run more often. Calls may nest; they
 // must not overlap.
-func LimitLoading() (restore func()) {
+func LimitLoading() (restore func()) { return limitTo(loadLimit) }
+
+// LimitFollowing lowers the soft memory limit until restore is called, for a process that only
+// follows rollouts of other processes and has time to collect garbage. The calls of LimitLoading
+// apply to it.
+func LimitFollowing(rollouts int) (restore func()) {
+	return limitTo(followLimit + int64(rollouts)*rolloutLimit)
+}
+
+func limitTo(bytes int64) (restore func()) {
 	limit := debug.SetMemoryLimit(-1) // returns the limit
-	debug.SetMemoryLimit(min(limit, loadLimit))
+	debug.SetMemoryLimit(min(limit, bytes))
 	return func() { debug.SetMemoryLimit(limit) }
 }
 

@@ -110,6 +110,19 @@ func rowObject(schema world.Table, row *worldv1.Row) object {
 	return out
 }
 
+// MessageCells are the cells of a row of SANDBOX that a message's body becomes.
+type MessageCells = row.Row
+
+// CellsOf returns the cells of a message. SetBody is the inverse.
+func CellsOf(m *worldv1.Message) MessageCells { return row.Of(m) }
+
+// RowJSON returns a row of a stored table as a JSON object by column. Numbers outside JSON are
+// null.
+func RowJSON(schema world.Table, row *worldv1.Row) (string, error) {
+	text, err := rowObject(schema, row).MarshalJSON()
+	return string(text), err
+}
+
 // isExtension reports whether a version consists of all rows of the previous one, in order, and
 // more.
 func isExtension(before, after *worldv1.Table) bool {

@@ -182,13 +182,9 @@ func readVersions(schema world.Table, rows []cells) ([]*worldv1.Table, error) {
 		if row.isBlank() {
 			continue
 		}
-		read := &worldv1.Row{}
-		for _, column := range schema.Columns {
-			cell, err := row.cell(column)
-			if err != nil {
-				return nil, fmt.Errorf("row %d: %w", i, err)
-			}
-			read.Cells = append(read.Cells, cell)
+		read, err := row.stored(schema)
+		if err != nil {
+			return nil, fmt.Errorf("row %d: %w", i, err)
 		}
 		versions[index].Rows = append(versions[index].Rows, read)
 	}
@@ -197,6 +193,28 @@ func readVersions(schema world.Table, rows []cells) ([]*worldv1.Table, error) {
 		sorted = append(sorted, versions[index])
 	}
 	return sorted, nil
+}
+
+// ParseRow is the inverse of RowJSON.
+func ParseRow(schema world.Table, text string) (*worldv1.Row, error) {
+	var row cells
+	if err := json.Unmarshal([]byte(text), &row); err != nil {
+		return nil, err
+	}
+	return row.stored(schema)
+}
+
+// stored decodes a row of a stored table.
+func (c cells) stored(schema world.Table) (*worldv1.Row, error) {
+	row := &worldv1.Row{}
+	for _, column := range schema.Columns {
+		cell, err := c.cell(column)
+		if err != nil {
+			return nil, err
+		}
+		row.Cells = append(row.Cells, cell)
+	}
+	return row, nil
 }
 
 // cell decodes a cell of a stored table. A missing one is the column's default: the run was made

@@ -57,15 +57,8 @@ func (s *Summary) With(entries []ScenarioResult) *Summary {
 	for i, entry := range entries {
 		rollouts[i] = entry.rollout()
 	}
-	return &Summary{Scenarios: entries, Categories: Summarize(rollouts).Categories, GitSHA: s.GitSHA}
+	return &Summary{Scenarios: entries, Categories: CategoriesOf(rollouts), GitSHA: s.GitSHA}
 }
 
 // Mean returns the mean similarity of all counted rollouts, nil without any.
-func (s *Summary) Mean() *float64 {
-	for _, category := range s.Categories {
-		if category.Name == AllCategories {
-			return category.Similarity
-		}
-	}
-	return nil
-}
+func (s *Summary) Mean() *float64 { return s.Categories.Mean() }

@@ -157,12 +157,19 @@ func (c *Categories) UnmarshalJSON(data []byte) error {
 }
 
 // Summarize returns the summary of a run's rollouts in their order. It lists rollouts without a
-// score but does not average them. ALL_CATEGORIES is always present.
+// score but does not average them.
 func Summarize(rollouts []Rollout) *Summary {
-	summary := &Summary{Scenarios: []ScenarioResult{}}
-	var sums sums
+	summary := &Summary{Scenarios: []ScenarioResult{}, Categories: CategoriesOf(rollouts)}
 	for _, r := range rollouts {
 		summary.Scenarios = append(summary.Scenarios, scenarioResult(r))
+	}
+	return summary
+}
+
+// CategoriesOf returns the means of the rollouts with a score. ALL_CATEGORIES is always present.
+func CategoriesOf(rollouts []Rollout) Categories {
+	var sums sums
+	for _, r := range rollouts {
 		for _, name := range CountedCategories(r.Scenario.GetSetup().GetCategories()) {
 			sum := sums.category(name)
 			sum.rollouts++
@@ -177,8 +184,17 @@ func Summarize(rollouts []Rollout) *Summary {
 		}
 	}
 	sums.category(AllCategories)
-	summary.Categories = sums.means()
-	return summary
+	return sums.means()
+}
+
+// Mean returns the mean similarity of all counted rollouts, nil without any.
+func (c Categories) Mean() *float64 {
+	for _, category := range c {
+		if category.Name == AllCategories {
+			return category.Similarity
+		}
+	}
+	return nil
 }
 
 // sums are the sums by category, in order of first appearance.

@@ -6,9 +6,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"maps"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -19,6 +20,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/measure"
 	"github.com/toolsandbox/toolsandbox/original/resultfile"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	"github.com/toolsandbox/toolsandbox/runs/report"
@@ -34,33 +36,30 @@ const (
 	interruptTimeout = 3 * time.Second
 )
 
-// finished is a rollout with written files.
-type finished struct {
-	number  int // in the plan
-	rollout results.Rollout
-}
-
-// collector fetches each finished rollout's trajectory and writes its files.
+// collector fetches each finished rollout's trajectory and writes its results.
 type collector struct {
 	spec      sweep.Spec
 	served    bool // some scenario has tool servers
 	scenarios map[string]*scenariov1.Scenario
 	directory *directory
 	record    *results.Run
+	tables    *results.Tables            // nil without
 	earlier   map[string]results.Outcome // of a resumed run, by id
+	settled   map[int]bool               // numbers of rollouts that the tables have and that are not played again
 	draws     euroeval.Settings
+	rollouts  []results.Rollout // in the order of the plan, nil until finish
 	euroeval  *results.EuroEval // nil until finish, and if no record was played
 
 	ctx      context.Context
 	stop     context.CancelFunc // stops fetching
 	planned  *sweep.Sweep
+	explain  func(context.Context, results.Rollout) (*evaluatorv1.ExplainTrajectoryResponse, error)
 	progress *report.Progress
 	queue    chan *busv1.Result
 	group    sync.WaitGroup
 
 	mu       sync.Mutex
-	finished []finished
-	rows     []report.Row
+	finished map[int]*results.Rollout // by number in the plan
 	errs     []error
 }
 
@@ -74,10 +73,7 @@ func newCollector(
 	}
 	c := &collector{
 		spec: spec, served: sweep.HasToolServers(spec.Scenarios), draws: draws, scenarios: make(map[string]*scenariov1.Scenario, len(spec.Scenarios)),
-		directory: directory, record: record, earlier: make(map[string]results.Outcome, len(record.Rollouts)),
-	}
-	for _, rollout := range record.Rollouts {
-		c.earlier[rollout.ID] = rollout
+		directory: directory, record: record, earlier: make(map[string]results.Outcome), settled: make(map[int]bool), finished: make(map[int]*results.Rollout),
 	}
 	for _, scenario := range spec.Scenarios {
 		c.scenarios[scenario.GetSetup().GetName()] = scenario
@@ -87,9 +83,74 @@ func newCollector(
 	return c
 }
 
+// open opens the tables, if the run has any, and takes over what they hold.
+func (c *collector) open(stderr io.Writer) error {
+	if c.record.Has(results.FormatParquet) {
+		tables, played, damaged, err := results.OpenTables(c.directory.path, c.record.SpecDigest)
+		if err != nil {
+			return fmt.Errorf("--resume: %w: choose another --out", err)
+		}
+		for _, err := range damaged {
+			if err := report.Warn(stderr, "a part of the tables cannot be read; it is set aside, and its rollouts are fetched again: %v", err); err != nil {
+				return err
+			}
+		}
+		c.tables = tables
+		if c.record.HasOnlyTables() {
+			c.record.SetRollouts(played)
+		}
+		c.takeOver(played)
+	}
+	for _, rollout := range c.record.Rollouts {
+		if !c.isDone(number(rollout.ID)) {
+			c.earlier[rollout.ID] = rollout
+		}
+	}
+	return nil
+}
+
+// takeOver takes over the rollouts that the tables hold.
+func (c *collector) takeOver(played []results.Rollout) {
+	replayed := make(map[string]bool)
+	for _, rollout := range c.record.Damaged() {
+		replayed[rollout.ID] = true
+	}
+	for i := range played {
+		rollout := &played[i]
+		id := rollout.Result.GetRollout().GetId()
+		planned := c.plannedRollout(id)
+		if planned == nil || !isOf(rollout.Result, planned) {
+			continue
+		}
+		rollout.Scenario = c.scenarios[planned.GetScenario()]
+		share(rollout.Result, planned)
+		rollout.Result.LogDigest = nil // the tables have it
+		c.finished[number(id)] = rollout
+		if rollout.Settled() && !replayed[id] {
+			c.settled[number(id)] = true
+		}
+	}
+}
+
+// share replaces the rollout of a result by that of the plan, with which all share the names and
+// the players.
+func share(result *busv1.Result, planned *busv1.Rollout) {
+	planned.Seed = result.GetRollout().GetSeed()
+	result.Rollout = planned
+}
+
+// isDone reports whether a rollout needs no fetching. Files may have been changed or lost.
+func (c *collector) isDone(n int) bool { return c.settled[n] && c.record.HasOnlyTables() }
+
 // start prepares the collector for results.
-func (c *collector) start(prepared *sweep.Sweep, progress *report.Progress) {
+func (c *collector) start(prepared *sweep.Sweep, evaluator evaluatorv1.EvaluatorServiceClient, progress *report.Progress) {
 	c.planned, c.progress = prepared, progress
+	c.explain = func(ctx context.Context, r results.Rollout) (*evaluatorv1.ExplainTrajectoryResponse, error) {
+		return evaluator.ExplainTrajectory(ctx, &evaluatorv1.ExplainTrajectoryRequest{
+			Evaluation: r.Scenario.GetEvaluation(), Messages: r.Messages, Tables: r.Tables,
+			TextIsNoCall: r.Result.GetRollout().GetAgent().GetPlugin() != nil,
+		})
+	}
 	c.queue = make(chan *busv1.Result, writers)
 	for range writers {
 		c.group.Go(func() {
@@ -113,60 +174,100 @@ func (c *collector) add(result *busv1.Result) error {
 }
 
 func (c *collector) collect(result *busv1.Result) {
-	rollout, row, err := c.write(result)
+	n := number(result.GetRollout().GetId())
+	if c.isDone(n) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.progress.Add(rowOf(*c.finished[n]))
+		return
+	}
+	rollout, err := c.write(result)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err != nil && c.ctx.Err() != nil {
 		return // stopped: the next run fetches it
 	}
 	if err != nil {
-		c.errs = append(c.errs, err)
+		if !slices.ContainsFunc(c.errs, func(other error) bool { return other.Error() == err.Error() }) {
+			c.errs = append(c.errs, err)
+		}
 		return
 	}
-	c.finished = append(c.finished, finished{number: number(result.GetRollout().GetId()), rollout: rollout})
-	c.rows = append(c.rows, row)
-	c.progress.Add(row)
+	c.finished[n] = &rollout
+	c.progress.Add(rowOf(rollout))
 }
 
-// write fetches a rollout's trajectory and writes its files.
-func (c *collector) write(result *busv1.Result) (results.Rollout, report.Row, error) {
+// rowOf returns the line of a rollout for a person.
+func rowOf(r results.Rollout) report.Row {
+	return report.Row{Name: r.Name(), Result: r.Result, Duration: results.Worked(r.Work), Usage: r.Usage}
+}
+
+// write fetches a rollout's trajectory and writes its results.
+func (c *collector) write(result *busv1.Result) (results.Rollout, error) {
 	id := result.GetRollout().GetId()
 	trajectory, damage, err := c.trajectory(result)
 	if err != nil {
-		return results.Rollout{}, report.Row{}, err
+		return results.Rollout{}, err
 	}
 	planned := c.plannedRollout(id)
 	if planned == nil {
-		return results.Rollout{}, report.Row{}, fmt.Errorf("result of %s: the run has no such rollout", id)
+		return results.Rollout{}, fmt.Errorf("result of %s: the run has no such rollout", id)
 	}
 	scenario := c.scenarios[planned.GetScenario()]
 	if namesNoLog(result) || !isOf(result, planned) { // anybody may have written the score
 		result = &busv1.Result{Rollout: planned, Round: result.GetRound(), End: &busv1.End{Reason: busv1.EndReason_END_REASON_INFRASTRUCTURE, Detail: damage}}
+	} else {
+		share(result, planned)
 	}
-	if damage != "" { // existing files stay
-		return results.Rollout{Rollout: resultfile.Rollout{Scenario: scenario, Result: result, Directory: c.name(result)}, Damage: damage}, report.Row{Name: c.name(result), Result: result}, nil
+	rollout := results.Rollout{Rollout: resultfile.Rollout{Scenario: scenario, Result: result, Directory: c.name(result)}, Damage: damage}
+	if damage == "" { // otherwise existing files stay
+		rollout.Messages, rollout.Tables = trajectory.GetMessages(), trajectory.GetTables()
+		rollout.Usage, rollout.Answered, rollout.Calls = trajectory.GetUsage(), trajectory.GetAnswered(), results.CountCalls(trajectory.GetMessages())
+		rollout.Work = results.WorkOf(trajectory.GetWork())
+		if err := c.store(&rollout); err != nil {
+			return results.Rollout{}, err
+		}
 	}
-	rollout := results.Rollout{
-		Rollout: resultfile.Rollout{
-			Scenario: scenario, Result: result, Messages: trajectory.GetMessages(), Tables: trajectory.GetTables(), Directory: c.name(result),
-		},
-		Usage: trajectory.GetUsage(), Answered: trajectory.GetAnswered(), Calls: results.CountCalls(trajectory.GetMessages()),
+	if c.tables != nil && !c.settled[number(id)] {
+		if err := c.tabulate(rollout); err != nil {
+			return results.Rollout{}, err
+		}
 	}
-	for _, work := range trajectory.GetWork() {
-		rollout.Work = append(rollout.Work, results.Work{Started: work.GetStarted().AsTime(), Ended: work.GetEnded().AsTime()})
+	rollout.Messages, rollout.Tables, rollout.Result.LogDigest = nil, nil, nil // the summary needs none
+	return rollout, nil
+}
+
+// store writes the files and the recording of a rollout.
+func (c *collector) store(rollout *results.Rollout) (err error) {
+	if c.record.Has(results.FormatFiles) {
+		rollout.Digest, err = results.WriteTrajectory(c.directory.path, *rollout)
+	} else {
+		rollout.Digest, err = results.ContextDigest(*rollout)
 	}
-	if rollout.Digest, err = results.WriteTrajectory(c.directory.path, rollout); err != nil {
-		return results.Rollout{}, report.Row{}, err
+	if err != nil {
+		return err
 	}
-	switch rollout.RecordingDigest, err = c.storeRecording(result, rollout); status.Code(err) {
+	switch rollout.RecordingDigest, err = c.storeRecording(rollout.Result, *rollout); status.Code(err) {
 	case codes.OK:
 	case codes.DataLoss, codes.NotFound: // lost since the trajectory was read
 		rollout.Damage = err.Error()
 	default:
-		return results.Rollout{}, report.Row{}, err
+		return err
 	}
-	rollout.Messages, rollout.Tables = nil, nil // the summary needs neither
-	return rollout, report.Row{Name: c.name(result), Result: result, Duration: results.Worked(rollout.Work), Usage: trajectory.GetUsage()}, nil
+	return nil
+}
+
+// tabulate adds a rollout to the tables, with the comparisons behind its score.
+func (c *collector) tabulate(rollout results.Rollout) error {
+	var explained *evaluatorv1.ExplainTrajectoryResponse
+	if rollout.Damage == "" && !rollout.Failed() && resultfile.Scored(rollout.Result) {
+		var err error
+		explained, err = c.explain(c.ctx, rollout)
+		if err != nil && status.Code(err) != codes.InvalidArgument { // a trajectory that cannot be compared
+			return fmt.Errorf("explain %s: %w", rollout.Name(), err)
+		}
+	}
+	return c.tables.Add(rollout, explained)
 }
 
 // trajectory fetches the scored trajectory of a result, or describes its damage.
@@ -237,7 +338,7 @@ func (c *collector) storeRecording(result *busv1.Result, rollout results.Rollout
 		kept = earlier.RecordingSHA256
 	}
 	digest, wrote, err := c.directory.record(number(id), items, kept)
-	if err != nil || !wrote {
+	if err != nil || !wrote || c.record.HasOnlyTables() {
 		return digest, err
 	}
 	exchanges := Exchanges(items)
@@ -271,16 +372,10 @@ func rolloutName(scenario string, trial, trials int) string {
 	return scenario + "_trial_" + strconv.Itoa(trial)
 }
 
-// number returns a rollout's number in the plan, the last part of its id.
-func number(rolloutID string) int {
-	n, err := strconv.Atoi(rolloutID[strings.LastIndexByte(rolloutID, '.')+1:])
-	if err != nil {
-		return -1
-	}
-	return n
-}
+// number returns a rollout's number in the plan.
+func number(rolloutID string) int { return results.PlanNumber(rolloutID) }
 
-// finish waits for the files and writes those of the whole run. It does
+// finish waits for the results and writes those of the whole run. It does
 // nothing before start.
 func (c *collector) finish() error {
 	if c.queue == nil {
@@ -290,29 +385,40 @@ func (c *collector) finish() error {
 	c.group.Wait()
 	c.stop()
 	c.progress.End()
+	var digests map[string]string
+	var err error
+	if c.tables != nil {
+		digests, err = c.tables.Close()
+	}
 	if len(c.errs) > 0 {
 		return errors.Join(c.errs...)
 	}
-	slices.SortFunc(c.finished, func(a, b finished) int { return a.number - b.number })
-	c.record.End(now(), c.total(), c.rollouts())
-	var err error
-	if c.euroeval, err = results.NewEuroEval(c.rollouts(), c.draws); err != nil {
+	if err != nil {
 		return err
 	}
-	return results.WriteResults(c.directory.path, c.record, c.summary(), c.euroeval)
-}
-
-func (c *collector) rollouts() []results.Rollout {
-	rollouts := make([]results.Rollout, len(c.finished))
-	for i := range c.finished {
-		rollouts[i] = c.finished[i].rollout
+	c.rollouts = make([]results.Rollout, 0, len(c.finished))
+	for _, n := range slices.Sorted(maps.Keys(c.finished)) {
+		c.rollouts = append(c.rollouts, *c.finished[n])
 	}
-	return rollouts
+	c.finished = nil
+	c.record.End(now(), c.total(), c.rollouts)
+	if c.euroeval, err = results.NewEuroEval(c.rollouts, c.draws); err != nil {
+		return err
+	}
+	return results.WriteResults(c.directory.path, c.record, c.rollouts, c.euroeval, digests)
 }
 
-func (c *collector) summary() *resultfile.Summary { return results.Summarize(c.rollouts()) }
+// rows returns the lines of the rollouts.
+func (c *collector) rows() []report.Row {
+	rows := make([]report.Row, len(c.rollouts))
+	for i, rollout := range c.rollouts {
+		rows[i] = rowOf(rollout)
+	}
+	return rows
+}
 
-func (c *collector) done() int { return len(c.finished) }
+// done returns the number of finished rollouts.
+func (c *collector) done() int { return len(c.finished) + len(c.rollouts) }
 
 func (c *collector) total() int { return len(c.spec.Scenarios) * c.spec.Trials }
 
@@ -334,8 +440,8 @@ func (c *collector) unscored() int { return c.count(func(*busv1.Result) bool { r
 // count counts the rollouts without a score of some kind.
 func (c *collector) count(of func(*busv1.Result) bool) int {
 	n := 0
-	for _, row := range c.rows {
-		if !row.Scored() && of(row.Result) {
+	for _, rollout := range c.rollouts {
+		if !resultfile.Scored(rollout.Result) && of(rollout.Result) {
 			n++
 		}
 	}

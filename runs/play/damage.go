@@ -4,27 +4,26 @@ import (
 	"fmt"
 	"io"
 
-	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	"github.com/toolsandbox/toolsandbox/runs/results"
 	"github.com/toolsandbox/toolsandbox/runs/sweep"
 )
 
 // checkResults reports the scored rollouts of a run whose stored result is lost, before anything is
 // played again and paid again. The record then lists them as damaged. A run that was killed before
-// its first end has no list of rollouts, but the files of those with a result.
-func (o *Options) checkResults(d *directory, spec sweep.Spec, run *results.Run, stored map[string]*busv1.Result, stderr io.Writer) error {
+// its first end has no list of rollouts, but the files or tables of those with a result.
+func (o *Options) checkResults(d *directory, spec sweep.Spec, run *results.Run, stored map[string]bool, stderr io.Writer) error {
 	lostIn := "stream RESULT holds no readable result"
 	if stored == nil {
 		lostIn = "stream SWEEP holds no readable plan of its sweep"
 	}
-	rollouts, killed := run.Rollouts, run.Totals == nil && len(run.Resumptions) == 1
+	rollouts, killed := run.Rollouts, run.Totals == nil && len(run.Resumptions) == 1 && !run.HasOnlyTables()
 	if killed {
 		rollouts = d.written(spec, run.SweepID)
 	}
 	var lost []results.Outcome
 	for i := range rollouts {
 		rollout := &rollouts[i]
-		if rollout.Scored && rollout.Damage == "" && stored[rollout.ID] == nil {
+		if _, ok := stored[rollout.ID]; !ok && rollout.Scored && rollout.Damage == "" {
 			rollout.Damage = fmt.Sprintf("rollout %s: %s", rollout.ID, lostIn)
 			lost = append(lost, *rollout)
 		}

@@ -52,6 +52,9 @@ func (o *Options) resumed(d *directory, now *results.Run) (*results.Run, error) 
 	if !o.installation.Network.Remote && !exists(filepath.Join(o.installation.Dir, rpc.StreamDirectory)) {
 		return nil, process.UsageErrorf("--resume: the rollouts of the run in %s are not in %s: repeat its --data-dir or --remote, or choose another --out", d.path, o.installation.Dir)
 	}
+	if o.formats != nil && !slices.Equal(run.Results, now.Results) {
+		return nil, process.UsageErrorf("--results: the run in %s started with %s, %s given: repeat it, or choose another --out", d.path, strings.Join(run.Results, ","), strings.Join(now.Results, ","))
+	}
 	resumption := results.Resumption{Program: now.Program, Flags: make(map[string]string)}
 	for name, value := range now.Flags {
 		if value != run.Flags[name] && name != "resume" {
@@ -95,7 +98,7 @@ func commitOf(p results.Program) string {
 
 // run identifies the run of the directory.
 func (d *directory) run() (*results.Run, error) {
-	run, err := results.ReadRun(d.path)
+	run, err := results.ReadRunFile(d.path)
 	if errors.Is(err, results.ErrDamaged) {
 		return nil, process.UsageErrorf("--resume: %w: restore a copy of it, or start the run again with another --out", err)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	"github.com/toolsandbox/toolsandbox/internal/telemetry"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
+	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/runs/catalogue"
@@ -57,6 +58,7 @@ type Options struct {
 	agent, user  string
 	tokenFile    string
 	out, dataDir string
+	formats      []string
 	sweepID      string
 	trials       int
 	parallel     int
@@ -97,6 +99,7 @@ func (o *Options) RegisterFlags(flags *pflag.FlagSet) {
 	o.probe.register(flags)
 	o.scenarios.RegisterFlags(flags)
 	flags.StringVarP(&o.out, "out", "o", "", "`directory` for the results (default: a new one below data)")
+	flags.StringSliceVar(&o.formats, "results", nil, "`formats` of the results: files, parquet or both, separated by a comma (default: files, beyond 2,000 rollouts parquet)")
 	flags.StringVar(&o.dataDir, "data-dir", "", "`directory` for the services' data (default: .toolsandbox below --out)")
 	flags.IntVarP(&o.parallel, "parallel", "p", o.installation.Orchestrator.Parallel, "concurrent rollouts")
 	flags.IntVar(&o.trials, "trials", 1, "rollouts of each scenario")
@@ -142,7 +145,7 @@ func (o *Options) prepare(ctx context.Context, stderr io.Writer, args []string) 
 			return sweep.Spec{}, err
 		}
 	}
-	if err := o.rejectUnused(); err != nil {
+	if err := errors.Join(o.checkFormats(), o.rejectUnused()); err != nil {
 		return sweep.Spec{}, err
 	}
 	o.agent, o.user = strings.TrimPrefix(o.agent, originalPrefix), strings.TrimPrefix(o.user, originalPrefix)
@@ -348,7 +351,13 @@ func (o *Options) playRun(
 		return err
 	}
 	defer func() { err = standalone.Join(err, people.close()) }()
+	if o.installation.Network.Remote {
+		defer process.LimitFollowing(rolloutsOf(spec))()
+	}
 	collector := newCollector(ctx, spec, o.euroeval, directory, record)
+	if err := collector.open(stderr); err != nil {
+		return err
+	}
 	watched := o.play(ctx, running, spec, directory, collector, stderr)
 	if err := collector.finish(); err != nil {
 		return o.interrupted(ctx, errors.Join(watched, err), collector)
@@ -426,7 +435,7 @@ func (o *Options) play(ctx context.Context, running *standalone.Installation, sp
 		return err
 	}
 	progress := report.NewProgress(stderr, total, done)
-	collector.start(prepared, progress)
+	collector.start(prepared, evaluatorv1.NewEvaluatorServiceClient(connections.Conn(rpc.Evaluator)), progress)
 	return standalone.Cause(ctx, prepared.Watch(ctx, progress.Report, collector.add))
 }
 
@@ -453,19 +462,19 @@ func (o *Options) interrupted(ctx context.Context, err error, collector *collect
 
 // show prints the results.
 func (o *Options) show(stdout, stderr io.Writer, collector *collector) error {
-	summary := collector.summary()
 	if o.asJSON {
-		return report.JSON(stdout, summary)
+		return report.JSON(stdout, results.Summarize(collector.rollouts))
 	}
-	totals := collector.record.Totals
+	categories := results.CategoriesOf(collector.rollouts)
+	totals, rows := collector.record.Totals, collector.rows()
 	if err := errors.Join(
-		report.WriteTable(stdout, collector.rows, summary.Categories), report.WriteEuroEval(stdout, collector.euroeval),
-		report.WriteFloors(stdout, totals.Floors, summary.Mean(), totals.Scored, totals.Rollouts), report.WriteCauses(stdout, totals.CauseCounts),
-		report.WriteUserFlags(stdout, totals.UserFlagCounts), report.WriteUsage(stdout, collector.rows), report.WriteInstances(stdout, collector.record.Agent, collector.record.User),
-		report.WriteTraces(stdout, o.traceUI, collector.rows),
+		report.WriteTable(stdout, rows, categories), report.WriteEuroEval(stdout, collector.euroeval),
+		report.WriteFloors(stdout, totals.Floors, categories.Mean(), totals.Scored, totals.Rollouts), report.WriteCauses(stdout, totals.CauseCounts),
+		report.WriteUserFlags(stdout, totals.UserFlagCounts), report.WriteUsage(stdout, rows), report.WriteInstances(stdout, collector.record.Agent, collector.record.User),
+		report.WriteTraces(stdout, o.traceUI, rows),
 	); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(stderr, "results: %s\n", filepath.Join(o.out, results.SummaryFile))
+	_, err := fmt.Fprintf(stderr, "results: %s\n", filepath.Join(o.out, collector.record.Main()))
 	return err
 }

@@ -4,11 +4,13 @@ import (
 	"testing"
 
 	"github.com/toolsandbox/toolsandbox/internal/measure"
+	"github.com/toolsandbox/toolsandbox/original/resultfile"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/runs/report"
+	"github.com/toolsandbox/toolsandbox/runs/results"
 	"github.com/toolsandbox/toolsandbox/runs/sweep"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/player"
 )
@@ -52,7 +54,11 @@ func TestVerdict(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			options := &Options{out: "o", replay: test.replay}
-			err := options.verdict(&collector{spec: sweep.Spec{Scenarios: make([]*scenariov1.Scenario, 2), Trials: 1}, rows: test.rows})
+			rollouts := make([]results.Rollout, len(test.rows))
+			for i, row := range test.rows {
+				rollouts[i] = results.Rollout{Rollout: resultfile.Rollout{Result: row.Result}}
+			}
+			err := options.verdict(&collector{spec: sweep.Spec{Scenarios: make([]*scenariov1.Scenario, 2), Trials: 1}, rollouts: rollouts})
 			got := ""
 			if err != nil {
 				got = err.Error()

@@ -130,8 +130,8 @@ func choose(rows []Row) (shown []Row, hidden string) {
 	}
 	slices.SortStableFunc(worst, func(a, b Row) int { return cmp.Compare(a.Result.GetSimilarity(), b.Result.GetSimilarity()) })
 	shown = slices.Concat(unscored[:min(worstRows, len(unscored))], worst[:min(worstRows, len(worst))])
-	return shown, fmt.Sprintf("%d of %d rollouts have no score, %d have less than 1; the first %d of each are shown, and %s has every one\n",
-		len(unscored), len(rows), len(worst), worstRows, results.SummaryFile)
+	return shown, fmt.Sprintf("%d of %d rollouts have no score, %d have less than 1; the first %d of each are shown, and the results have every one\n",
+		len(unscored), len(rows), len(worst), worstRows)
 }
 
 // columns are the columns of rollouts.

@@ -132,7 +132,7 @@ func TestManyRollouts(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("61 rollouts (-want +got):\n%s", diff)
 	}
-	if _, others := choose(rows); others != "1 of 61 rollouts have no score, 59 have less than 1; the first 20 of each are shown, and result_summary.json has every one\n" {
+	if _, others := choose(rows); others != "1 of 61 rollouts have no score, 59 have less than 1; the first 20 of each are shown, and the results have every one\n" {
 		t.Errorf("got %q, want how many are not shown", others)
 	}
 }

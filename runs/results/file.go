@@ -34,6 +34,6 @@ const (
 // Files returns the names of all files and directories in the directory of a run, and below
 // TrajectoriesDirectory in that of a rollout.
 func Files() (run, rollout []string) {
-	return []string{SummaryFile, RunFile, TrajectoriesDirectory, PreviousSummaryFile, EuroEvalFile, euroeval.ResultsName, StateDirectory},
+	return []string{SummaryFile, RunFile, TrajectoriesDirectory, TablesDirectory, PreviousSummaryFile, EuroEvalFile, euroeval.ResultsName, StateDirectory},
 		[]string{conversationFile, contextFile, prettyFile, exchangesFile}
 }

@@ -35,7 +35,7 @@ func Locate(path string) (run, rollout string) {
 // isOfRun reports whether a path inside a run's directory is one of the run's own.
 func isOfRun(dir, inside string) bool {
 	first, _, _ := strings.Cut(inside, string(filepath.Separator))
-	return inside == "." || first == TrajectoriesDirectory || first == StateDirectory || inside == first && isFile(dir, inside)
+	return inside == "." || first == TrajectoriesDirectory || first == TablesDirectory || first == StateDirectory || inside == first && isFile(dir, inside)
 }
 
 // rolloutOf returns the rollout's name in a path inside a run's directory.

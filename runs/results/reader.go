@@ -21,12 +21,13 @@ type Reader struct {
 	run     *Run
 	digests map[string]string // by path below dir
 	edited  func(path string) error
+	tables  *tableReader // nil unless they are the only results
 }
 
 // Open returns a Reader of the run in a directory. edited accepts a file that is not as the run
 // wrote it, by its path; without it such a file is ErrEdited. An invalid RunFile is ErrDamaged.
 func Open(dir string, edited func(path string) error) (*Reader, error) {
-	run, err := ReadRun(dir)
+	run, err := ReadRunFile(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return &Reader{dir: dir}, nil
 	}
@@ -34,6 +35,12 @@ func Open(dir string, edited func(path string) error) (*Reader, error) {
 		return nil, err
 	}
 	r := &Reader{dir: dir, run: run, edited: edited, digests: maps.Clone(run.Files)}
+	if run.HasOnlyTables() {
+		if err := r.openRollouts(); err != nil {
+			return nil, err
+		}
+		return r, nil
+	}
 	if r.digests == nil {
 		r.digests = make(map[string]string, len(run.Rollouts))
 	}
@@ -43,12 +50,23 @@ func Open(dir string, edited func(path string) error) (*Reader, error) {
 	return r, nil
 }
 
+// openRollouts opens the tables, whose rollouts become those of the run.
+func (r *Reader) openRollouts() (err error) {
+	if r.tables, err = r.openTables(); err == nil {
+		r.run.SetRollouts(r.tables.rollouts)
+	}
+	return err
+}
+
 // Run returns the content of RunFile, nil for a run of the original.
 func (r *Reader) Run() *Run { return r.run }
 
 // Summary reads the summary. It ignores unknown fields. The error wraps fs.ErrNotExist if the file
 // is missing, and ErrDamaged if it is invalid or not that of the run.
 func (r *Reader) Summary() (*resultfile.Summary, error) {
+	if r.tables != nil {
+		return r.tables.summary(r.run)
+	}
 	summary, err := readFile(r, SummaryFile, resultfile.ParseSummary)
 	if err != nil || r.run == nil {
 		return summary, err
@@ -63,6 +81,9 @@ func (r *Reader) Trajectory(name string, schema *world.Schema) (*resultfile.Traj
 	if !isName(name) {
 		return nil, fmt.Errorf("read trajectory %q: %w", name, ErrName)
 	}
+	if r.tables != nil {
+		return r.tables.trajectory(name, schema)
+	}
 	return readFile(r, contextPath(name), func(data []byte) (*resultfile.Trajectory, error) {
 		return resultfile.ParseContext(data, schema)
 	})
@@ -72,6 +93,9 @@ func (r *Reader) Trajectory(name string, schema *world.Schema) (*resultfile.Traj
 func (r *Reader) Messages(name string) ([]*worldv1.Message, error) {
 	if !isName(name) {
 		return nil, fmt.Errorf("read messages %q: %w", name, ErrName)
+	}
+	if r.tables != nil {
+		return r.tables.messages(name)
 	}
 	messages, err := readFile(r, contextPath(name), func(data []byte) (*[]*worldv1.Message, error) {
 		messages, err := resultfile.ParseMessages(data)
@@ -92,9 +116,23 @@ func ReadSummary(dir string) (*resultfile.Summary, error) {
 	return r.Summary()
 }
 
-// ReadRun reads RunFile of a run's directory. The error wraps fs.ErrNotExist if there is none and
-// ErrDamaged if it is invalid.
+// ReadRun reads the record of the run in a directory, with all its rollouts. The error wraps
+// fs.ErrNotExist if there is none and ErrDamaged if it is invalid.
 func ReadRun(dir string) (*Run, error) {
+	run, err := ReadRunFile(dir)
+	if err != nil || !run.HasOnlyTables() {
+		return run, err
+	}
+	r := &Reader{dir: dir, run: run, digests: run.Files}
+	if err := r.openRollouts(); err != nil {
+		return nil, err
+	}
+	return run, nil
+}
+
+// ReadRunFile reads RunFile alone, which lacks the rollouts that tables have, with the errors of
+// ReadRun.
+func ReadRunFile(dir string) (*Run, error) {
 	return readFile(&Reader{dir: dir}, RunFile, func(data []byte) (*Run, error) {
 		run := &Run{}
 		if err := json.Unmarshal(data, run); err != nil {

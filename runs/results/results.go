@@ -67,11 +67,20 @@ func CountCalls(messages []*worldv1.Message) int {
 
 // Summarize returns the summary of a run's rollouts in their order.
 func Summarize(rollouts []Rollout) *resultfile.Summary {
+	return resultfile.Summarize(ofOriginal(rollouts))
+}
+
+// CategoriesOf returns the means of a run's rollouts by category.
+func CategoriesOf(rollouts []Rollout) resultfile.Categories {
+	return resultfile.CategoriesOf(ofOriginal(rollouts))
+}
+
+func ofOriginal(rollouts []Rollout) []resultfile.Rollout {
 	played := make([]resultfile.Rollout, len(rollouts))
 	for i, r := range rollouts {
 		played[i] = r.Rollout
 	}
-	return resultfile.Summarize(played)
+	return played
 }
 
 // RunDirectory returns the name of a run's directory, e.g.
@@ -132,12 +141,19 @@ func WriteTrajectory(dir string, r Rollout) (digest string, err error) {
 	return digest, nil
 }
 
+// ContextDigest returns the digest that WriteTrajectory would return.
+func ContextDigest(r Rollout) (string, error) {
+	data, err := resultfile.Context(r.Rollout)
+	return digestOf(data), err
+}
+
 func digestOf(data []byte) string { return fmt.Sprintf("%x", sha256.Sum256(data)) }
 
 // WriteResults writes the files of a run beside its trajectories to its directory, which it
 // creates: RunFile with the digests of the others, those of EuroEval unless content is nil, and the
-// summary last.
-func WriteResults(dir string, run *Run, summary *resultfile.Summary, content *EuroEval) error {
+// summary of the rollouts last, unless tables are the only results. tables are the digests that
+// Tables.Close returned.
+func WriteResults(dir string, run *Run, rollouts []Rollout, content *EuroEval, tables map[string]string) error {
 	files := make(map[string][]byte)
 	if content != nil {
 		var err error
@@ -145,11 +161,14 @@ func WriteResults(dir string, run *Run, summary *resultfile.Summary, content *Eu
 			return err
 		}
 	}
-	var err error
-	if files[SummaryFile], err = encode(summary, "    "); err != nil {
-		return fmt.Errorf("encode %s: %w", SummaryFile, err)
+	if !run.HasOnlyTables() {
+		var err error
+		if files[SummaryFile], err = encode(Summarize(rollouts), "    "); err != nil {
+			return fmt.Errorf("encode %s: %w", SummaryFile, err)
+		}
 	}
-	run.Files = make(map[string]string, len(files))
+	run.Files = make(map[string]string, len(files)+len(tables))
+	maps.Copy(run.Files, tables)
 	for name, data := range files {
 		run.Files[name] = digestOf(data)
 	}
@@ -163,6 +182,9 @@ func WriteResults(dir string, run *Run, summary *resultfile.Summary, content *Eu
 		if err := WriteFile(filepath.Join(dir, name), files[name]); err != nil {
 			return err
 		}
+	}
+	if run.HasOnlyTables() {
+		return nil
 	}
 	return writeSummary(dir, files[SummaryFile])
 }

@@ -1,9 +1,13 @@
 package results
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -47,9 +51,12 @@ type Run struct {
 	Seconds  float64   `json:"seconds"`
 	// Resumptions are the resumptions of the run. Each is a round of the sweep.
 	Resumptions []Resumption `json:"resumptions"`
+	// Results are the formats of the results: FormatFiles, FormatParquet or both.
+	Results []string `json:"results"`
 	// Files are the hex SHA-256 of the other files beside RunFile that the run wrote, by name.
 	Files map[string]string `json:"files"`
-	// Totals and Rollouts describe the last end.
+	// Totals and Rollouts describe the last end. With FormatParquet alone RunFile has only the damaged
+	// rollouts, and ReadRun reads the others from the tables.
 	Totals   *Totals   `json:"totals"`
 	Rollouts []Outcome `json:"rollouts"`
 }
@@ -146,6 +153,57 @@ func Worked(all []Work) time.Duration {
 
 // Round returns the current round of the sweep.
 func (r *Run) Round() int32 { return int32(len(r.Resumptions)) }
+
+// Has reports whether the results have a format.
+func (r *Run) Has(format string) bool {
+	return slices.Contains(r.Results, format) || len(r.Results) == 0 && format == FormatFiles
+}
+
+// HasOnlyTables reports whether tables are the only results.
+func (r *Run) HasOnlyTables() bool { return !r.Has(FormatFiles) }
+
+// Main returns the name of the file or directory that holds the scores, in the run's directory. A
+// nil run is the original's.
+func (r *Run) Main() string {
+	if r != nil && r.HasOnlyTables() {
+		return TablesDirectory
+	}
+	return SummaryFile
+}
+
+// SetRollouts sets the rollouts of a run whose results are tables, in the order of the plan, which
+// it gives them. Those that RunFile names as damaged stay so.
+func (r *Run) SetRollouts(rollouts []Rollout) {
+	slices.SortStableFunc(rollouts, func(a, b Rollout) int { return cmp.Compare(a.planNumber(), b.planNumber()) })
+	damaged := make(map[string]Outcome)
+	for _, rollout := range r.Damaged() {
+		damaged[rollout.ID] = rollout
+	}
+	r.Rollouts = make([]Outcome, 0, len(rollouts)+len(damaged))
+	for _, rollout := range rollouts {
+		o := outcome(rollout)
+		if lost, ok := damaged[o.ID]; ok {
+			o.Damage = lost.Damage
+			delete(damaged, o.ID)
+		}
+		r.Rollouts = append(r.Rollouts, o)
+	}
+	r.setInstances(rollouts)
+	for _, id := range slices.SortedFunc(maps.Keys(damaged), func(a, b string) int { return cmp.Compare(PlanNumber(a), PlanNumber(b)) }) {
+		r.Rollouts = append(r.Rollouts, damaged[id])
+	}
+}
+
+func (r Rollout) planNumber() int { return PlanNumber(r.Result.GetRollout().GetId()) }
+
+// PlanNumber returns a rollout's number in the plan, the last part of its id, -1 for no id.
+func PlanNumber(id string) int {
+	n, err := strconv.Atoi(id[strings.LastIndexByte(id, '.')+1:])
+	if err != nil {
+		return -1
+	}
+	return n
+}
 
 // Damaged returns the rollouts with damaged stored data.
 func (r *Run) Damaged() []Outcome {
@@ -309,7 +367,11 @@ func outcome(r Rollout) Outcome {
 
 // WriteRun writes RunFile into a run's directory, which it creates. The file is synced.
 func WriteRun(dir string, run *Run) error {
-	data, err := encode(run, "    ")
+	stored := *run
+	if run.HasOnlyTables() {
+		stored.Rollouts = append([]Outcome{}, run.Damaged()...)
+	}
+	data, err := encode(stored, "    ")
 	if err == nil {
 		err = os.MkdirAll(dir, 0o755)
 	}

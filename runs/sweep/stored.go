@@ -7,21 +7,20 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
-	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 )
 
-// Stored returns the readable results of a sweep by the id of the rollout; nil for an unknown
-// sweep.
-func (s *Sweep) Stored(ctx context.Context, id string) (map[string]*busv1.Result, error) {
+// Stored returns which rollouts of a sweep have a readable result, and whether it is final: a
+// score, or a failure that is not played again. It is nil for an unknown sweep.
+func (s *Sweep) Stored(ctx context.Context, id string) (map[string]bool, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	stream, err := s.orchestrator.WatchSweep(ctx, &orchestratorv1.WatchSweepRequest{SweepId: id})
 	if err != nil {
 		return nil, wrapStatus("look for earlier results", err)
 	}
-	stored, count, paused := make(map[string]*busv1.Result), int64(0), false
-	for reports := 0; ; {
+	stored, count, paused := make(map[string]bool), int64(0), false
+	for reports := 0; ; { // since the last result
 		event, err := stream.Recv()
 		switch {
 		case status.Code(err) == codes.NotFound:
@@ -29,7 +28,8 @@ func (s *Sweep) Stored(ctx context.Context, id string) (map[string]*busv1.Result
 		case err != nil:
 			return nil, wrapStatus("look for earlier results", err)
 		case event.GetResult() != nil:
-			stored[event.GetResult().GetRollout().GetId()] = event.GetResult()
+			stored[event.GetResult().GetRollout().GetId()] = !bus.IsUnscored(event.GetResult().GetEnd())
+			reports = 0
 		case event.GetProgress() != nil:
 			if turned := event.GetProgress().GetPaused() != paused; !turned || reports == 0 {
 				reports++
@@ -43,15 +43,14 @@ func (s *Sweep) Stored(ctx context.Context, id string) (map[string]*busv1.Result
 	}
 }
 
-// IsComplete returns whether these results hold a score, or a failure that is not played again, of
-// every rollout of the sweep.
-func (s *Sweep) IsComplete(stored map[string]*busv1.Result) bool {
+// IsComplete returns whether the stored results are final, and those of every rollout of the sweep.
+func (s *Sweep) IsComplete(stored map[string]bool) bool {
 	spec := s.request.GetSpec()
 	if len(stored) < len(spec.GetScenarios())*len(spec.GetAgents())*len(spec.GetUsers())*int(spec.GetTrials()) {
 		return false
 	}
-	for _, result := range stored {
-		if bus.IsUnscored(result.GetEnd()) {
+	for _, final := range stored {
+		if !final {
 			return false
 		}
 	}

@@ -31,6 +31,7 @@ type orchestrator struct {
 	rounds   []int32                         // of the created sweeps
 	parallel int32                           // of the last created sweep
 	later    []*orchestratorv1.SweepProgress // sent by a watch before it ends
+	slow     bool                            // a watch reports its progress after each result
 }
 
 func (o *orchestrator) WatchSweep(req *orchestratorv1.WatchSweepRequest, stream orchestratorv1.OrchestratorService_WatchSweepServer) error {
@@ -53,6 +54,12 @@ func (o *orchestrator) WatchSweep(req *orchestratorv1.WatchSweepRequest, stream 
 	for n := range done {
 		result := &busv1.Result{Rollout: &busv1.Rollout{Id: fmt.Sprint(req.GetSweepId(), ".", n)}}
 		if err := stream.Send(&orchestratorv1.WatchSweepResponse{Event: &orchestratorv1.WatchSweepResponse_Result{Result: result}}); err != nil {
+			return err
+		}
+		if !o.slow {
+			continue
+		}
+		if err := stream.Send(&orchestratorv1.WatchSweepResponse{Event: &orchestratorv1.WatchSweepResponse_Progress{Progress: progress}}); err != nil {
 			return err
 		}
 	}
@@ -97,6 +104,19 @@ func serve(t *testing.T, o *orchestrator) *grpc.ClientConn {
 		}
 	})
 	return conn
+}
+
+// TestStoredResultsOfSlowServices reads results that take so long that the services report their
+// progress in between, as 100,000 results do.
+func TestStoredResultsOfSlowServices(t *testing.T) {
+	conn := serve(t, &orchestrator{done: map[string]int64{"s": 10}, slow: true})
+	planned, err := sweep.Prepare(t.Context(), conn, conn, sweep.Spec{ID: "s", Trials: 5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if stored, err := planned.Stored(t.Context(), "s"); len(stored) != 10 || err != nil {
+		t.Errorf("got %d results and %v, want 10", len(stored), err)
+	}
 }
 
 // TestCreateAfterEarlierRuns creates a sweep whose specification ran before. It must not create the

@@ -91,7 +91,7 @@ whole trajectory against a graph of milestones to reach and minefields to avoid.
 		}
 		return nil
 	}
-	root.AddCommand(newRun(), newConfig(), newScenario(), newPack(), newTools(), newAgents(), newProbe(), newServe(), newBus(), newBench(), newSession(), newExplain(), newScore(), newReport(), newCompare(), newView(), newPlan(), newSweep(), newEuroEval(), newVersion())
+	root.AddCommand(newRun(), newConfig(), newScenario(), newPack(), newTools(), newAgents(), newProbe(), newServe(), newBus(), newBench(), newSession(), newExplain(), newScore(), newReport(), newCompare(), newView(), newPlan(), newExport(), newSweep(), newEuroEval(), newVersion())
 	asGroup(root)
 	describeExitCodes(root)
 	complete(root)

@@ -67,7 +67,7 @@ func (o *explainOptions) run(ctx context.Context, dir, name string, stdout, stde
 	if err != nil {
 		return err
 	}
-	entry, err := find(dir, name, summary, scenarios)
+	entry, err := find(dir, name, summary, scenarios, o.scorer.reader.Run().Main())
 	if err != nil {
 		return err
 	}
@@ -115,10 +115,10 @@ func (o *explainOptions) writeHTML(ctx context.Context, run *analysis.Run, scena
 }
 
 // find returns the rollout of that name, or the only rollout of the scenario of that name. An empty
-// name means the run's only rollout.
-func find(dir, name string, summary *resultfile.Summary, scenarios map[string]*scenariov1.Scenario) (*resultfile.ScenarioResult, error) {
+// name means the run's only rollout. list is the file or directory that has all names.
+func find(dir, name string, summary *resultfile.Summary, scenarios map[string]*scenariov1.Scenario, list string) (*resultfile.ScenarioResult, error) {
 	if name == "" && len(summary.Scenarios) != 1 {
-		return nil, process.UsageErrorf("SCENARIO: missing, the run in %s played %d: see the names in %s", dir, len(summary.Scenarios), results.SummaryFile)
+		return nil, process.UsageErrorf("SCENARIO: missing, the run in %s played %d: see the names in %s", dir, len(summary.Scenarios), list)
 	}
 	if name == "" {
 		return &summary.Scenarios[0], nil
@@ -139,7 +139,7 @@ func find(dir, name string, summary *resultfile.Summary, scenarios map[string]*s
 	case 1:
 		return trials[0], nil
 	case 0:
-		hint := "see the names in " + results.SummaryFile
+		hint := "see the names in " + list
 		if nearest := spelling.Nearest(name, known, 3); nearest != "" {
 			hint = fmt.Sprintf("did you mean %q?", nearest)
 		}

@@ -43,7 +43,7 @@ func foreignFlags() map[string]string {
 		"force": fresh, "overwrite": fresh, "yes": fresh, "y": fresh, "continue": "--resume", "restart": fresh,
 		"verbose": "--log-level debug", "v": "--log-level debug", "debug": "--log-level debug", "quiet": "--log-level error", "q": "--log-level error",
 		"format": "--json", "output-format": "--json", "m": agent, "top-p": "--temperature; other sampling settings are the server's", "system-prompt": "--agent-prompt FILE, before what the scenarios say",
-		"results": "--out", "results-dir": "--out", "name": "--out", "run-name": "--out", "run-id": "--out", "experiment": "--out", "d": "--out",
+		"results-dir": "--out", "name": "--out", "run-name": "--out", "run-id": "--out", "experiment": "--out", "d": "--out",
 		"log-dir": "--out", "save-to": "--out", "output": "--out", "timeout": "--model-timeout",
 	}
 }

@@ -18,7 +18,7 @@ func TestForeignCommandLines(t *testing.T) {
 		"run --processes 4":            "; here it is --parallel",
 		"--model gpt-4o":               "; here it is --agent PROVIDER:MODEL",
 		"run --max-turns 5":            "; here it is max_messages of each scenario",
-		"run --results x":              "; here it is --out",
+		"run --results x":              "; the directory is --out",
 		"run --agents oracle":          "did you mean --agent?",
 		"run --api_key x":              "; here it is OPENAI_API_KEY",
 		"run -n 4":                     "unknown shorthand flag: 'n' in -n; here it is --trials",

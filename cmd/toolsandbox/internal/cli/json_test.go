@@ -28,6 +28,7 @@ func commandsWithoutJSON() map[string]string {
 		"toolsandbox serve toolhost":     service,
 		"toolsandbox serve nats":         "prints one line for people when it is ready",
 		"toolsandbox view":               "shows pages; report, explain and compare print the same as JSON",
+		"toolsandbox export":             "prints the names of the written files, or JSON lines",
 		"toolsandbox pack docs":          "prints Markdown",
 		"toolsandbox pack freeze":        "prints the names of the written files",
 		"toolsandbox pack new":           "writes files",

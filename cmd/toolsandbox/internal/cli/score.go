@@ -63,7 +63,10 @@ func (o *scoreOptions) run(ctx context.Context, dir string, patterns []string, s
 	if err != nil {
 		return err
 	}
-	selected, err := selectRollouts(dir, patterns, summary, scenarios)
+	if run := o.scorer.reader.Run(); o.write && run != nil && run.Has(results.FormatParquet) {
+		return process.UsageErrorf("--write: the tables of the run in %s keep the scores of the run; without --write the new ones are printed", dir)
+	}
+	selected, err := selectRollouts(dir, patterns, summary, scenarios, o.scorer.reader.Run().Main())
 	if err != nil {
 		return err
 	}
@@ -110,8 +113,8 @@ func (o *scoreOptions) run(ctx context.Context, dir string, patterns []string, s
 }
 
 // selectRollouts returns the indices of the rollouts that match any pattern; every pattern must
-// match something.
-func selectRollouts(dir string, patterns []string, summary *resultfile.Summary, scenarios map[string]*scenariov1.Scenario) ([]int, error) {
+// match something. names is the file or directory that has all names.
+func selectRollouts(dir string, patterns []string, summary *resultfile.Summary, scenarios map[string]*scenariov1.Scenario, list string) ([]int, error) {
 	selected := make(map[int]bool)
 	for _, pattern := range patterns {
 		found := false
@@ -127,7 +130,7 @@ func selectRollouts(dir string, patterns []string, summary *resultfile.Summary, 
 			}
 		}
 		if !found {
-			return nil, process.UsageErrorf("NAME: the run in %s did not play %q: see the names in %s", dir, pattern, results.SummaryFile)
+			return nil, process.UsageErrorf("NAME: the run in %s did not play %q: see the names in %s", dir, pattern, list)
 		}
 	}
 	var indices []int

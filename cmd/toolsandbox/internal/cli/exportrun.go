@@ -1,0 +1,97 @@
+package cli
+
+import (
+	"errors"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/toolsandbox/toolsandbox/internal/process"
+	"github.com/toolsandbox/toolsandbox/runs/report"
+	"github.com/toolsandbox/toolsandbox/runs/results"
+)
+
+// exportRunOptions are the flags of export.
+type exportRunOptions struct {
+	to, out     string
+	tables      []string
+	acceptEdits bool
+}
+
+func newExport() *cobra.Command {
+	options := &exportRunOptions{}
+	cmd := &cobra.Command{
+		Use:   "export RUN --to FORMAT",
+		Short: "Write the tables of a run as CSV or JSON lines",
+		Long: `export writes the tables of a run to DIR: one file for each, with the columns of docs/results.md. RUN is the --out directory of a
+run with --results parquet. One --table without --out is printed.`,
+		Example: `  toolsandbox run --agent oracle --results parquet --out out
+  toolsandbox export out --to jsonl --out exported
+  toolsandbox export out --to csv --table rollouts`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return process.UsageErrorf("RUN: %d arguments given, expected the directory of a run", len(args))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			dir, _ := results.Locate(args[0])
+			return options.run(dir, cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	formats, tables := strings.Join(results.ExportFormats(), " or "), strings.Join(results.TableNames(), ", ")
+	cmd.Flags().StringVar(&options.to, "to", "", "the `format`: "+formats)
+	cmd.Flags().StringSliceVar(&options.tables, "table", nil, "`tables` to write: "+tables+" (default: all)")
+	cmd.Flags().StringVarP(&options.out, "out", "o", "", "`directory` for the files")
+	addAcceptEdits(cmd.Flags(), &options.acceptEdits)
+	return cmd
+}
+
+func (o *exportRunOptions) run(dir string, stdout, stderr io.Writer) error {
+	if !slices.Contains(results.ExportFormats(), o.to) {
+		return process.UsageErrorf("--to: %q given, expected %s", o.to, strings.Join(results.ExportFormats(), " or "))
+	}
+	for _, table := range o.tables {
+		if !slices.Contains(results.TableNames(), table) {
+			return process.UsageErrorf("--table: %q given, expected one of %s", table, strings.Join(results.TableNames(), ", "))
+		}
+	}
+	if o.out == "" && len(o.tables) != 1 {
+		return process.UsageErrorf("--out: missing, expected a directory for the files, or one --table to print")
+	}
+	_, reader, err := report.OpenFinished(dir, o.acceptEdits, stderr)
+	if err != nil {
+		return err
+	}
+	if o.out == "" {
+		return o.explain(dir, reader.Export(stdout, o.tables[0], o.to))
+	}
+	if len(o.tables) == 0 {
+		o.tables = results.TableNames()
+	}
+	for _, table := range o.tables {
+		path, err := reader.ExportFile(o.out, table, o.to)
+		if err != nil {
+			return o.explain(dir, err)
+		}
+		if err := printf(stdout, "%s", path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// explain adds what to do about it to an error of the run in dir.
+func (o *exportRunOptions) explain(dir string, err error) error {
+	switch {
+	case errors.Is(err, results.ErrNoTables):
+		return process.UsageErrorf("RUN: %w: play it with --results parquet, or files,parquet", err)
+	case errors.Is(err, os.ErrExist):
+		return process.UsageErrorf("--out: %w: choose another directory", err)
+	default:
+		return report.WithAdvice(dir, err)
+	}
+}

@@ -1,0 +1,108 @@
+package e2e_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"google.golang.org/protobuf/testing/protocmp"
+
+	"github.com/toolsandbox/toolsandbox/internal/world"
+	"github.com/toolsandbox/toolsandbox/runs/results"
+)
+
+// TestLongTablesSurviveKills kills a run whose results are tables several times. The finished parts
+// are readable after each kill. After the last --resume every rollout is there once, as an
+// undisturbed run with files has it.
+func TestLongTablesSurviveKills(t *testing.T) {
+	t.Parallel()
+	flags := []string{"run", "--agent", "random", "--trials", "4", "--parallel", "4"}
+	calm, broken := filepath.Join(t.TempDir(), "calm"), filepath.Join(t.TempDir(), "broken")
+	toolsandbox(t, append(flags, "--out", calm)...)
+	flags = append(flags, "--out", broken, "--results", "parquet")
+	interruptAt(t, os.Kill, 1, flags...)
+	for i, line := range []int{6, 9, 11, 14, 17} {
+		signal := os.Kill
+		if i == 3 {
+			signal = os.Interrupt
+		}
+		before, err := results.ReadRun(broken)
+		if err != nil {
+			t.Fatal(err)
+		}
+		interruptAt(t, signal, line, append(flags, "--resume")...)
+		after, err := results.ReadRun(broken)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(after.Rollouts) < len(before.Rollouts) {
+			t.Errorf("kill %d: got %d rollouts, then %d", i, len(before.Rollouts), len(after.Rollouts))
+		}
+	}
+	toolsandbox(t, append(flags, "--resume")...)
+	equalTables(t, calm, broken)
+	if parts, err := filepath.Glob(filepath.Join(broken, results.TablesDirectory, "*", "*")); err != nil || len(parts) > 36 {
+		t.Errorf("got %d files and %v, want at most 6 parts: %v", len(parts), err, parts)
+	}
+	toolsandbox(t, append(flags, "--resume")...) // of a complete run
+	equalTables(t, calm, broken)
+}
+
+// equalTables compares a run with files and one with tables as every command reads them.
+func equalTables(t *testing.T, files, tables string) {
+	t.Helper()
+	var readers []*results.Reader
+	for _, dir := range []string{files, tables} {
+		reader, err := results.Open(dir, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		readers = append(readers, reader)
+	}
+	want, got := readers[0].Run(), readers[1].Run()
+	if diff := cmp.Diff(want.Rollouts, got.Rollouts, cmpopts.IgnoreFields(results.Outcome{}, "Seconds")); diff != "" {
+		t.Errorf("rollouts (-files +tables):\n%s", diff)
+	}
+	if diff := cmp.Diff(want.Totals, got.Totals); diff != "" {
+		t.Errorf("totals (-files +tables):\n%s", diff)
+	}
+	summaries := make([]any, 2)
+	for i, reader := range readers {
+		summary, err := reader.Summary()
+		if err != nil {
+			t.Fatal(err)
+		}
+		summaries[i] = summary.With(summary.Scenarios)
+	}
+	if diff := cmp.Diff(summaries[0], summaries[1]); diff != "" {
+		t.Errorf("summary (-files +tables):\n%s", diff)
+	}
+	for _, rollout := range want.Rollouts {
+		var trajectories []any
+		for _, reader := range readers {
+			trajectory, err := reader.Trajectory(rollout.Name, world.Builtin())
+			if err != nil {
+				t.Fatal(err)
+			}
+			trajectories = append(trajectories, trajectory)
+		}
+		if diff := cmp.Diff(trajectories[0], trajectories[1], protocmp.Transform()); diff != "" {
+			t.Fatalf("%s (-files +tables):\n%s", rollout.Name, diff)
+		}
+	}
+}
+
+// TestLongTablesInPython reads the tables of a run with pandas, polars, DuckDB and pyarrow.
+func TestLongTablesInPython(t *testing.T) {
+	t.Parallel()
+	out := filepath.Join(t.TempDir(), "out")
+	toolsandbox(t, "run", "--agent", "random", "--trials", "2", "--results", "files,parquet", "--out", out)
+	script := pythonIn(t, "readers", filepath.Join("testdata", "readers", "tables.py"))
+	script.Args = append(script.Args, out)
+	if printed, err := script.CombinedOutput(); err != nil || !strings.Contains(string(printed), "matched milestones") {
+		t.Errorf("got %v\n%s", err, printed)
+	}
+}

@@ -1,0 +1,172 @@
+package results
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/toolsandbox/toolsandbox/runs/results/internal/part"
+)
+
+// ErrNoTables means that a run has no tables.
+var ErrNoTables = errors.New("the run has no tables")
+
+// These are the formats of Export.
+const (
+	// ExportCSV has a line of column names. A null is empty, a list is JSON.
+	ExportCSV = "csv"
+	// ExportJSONL has an object per line.
+	ExportJSONL = "jsonl"
+)
+
+// ExportFormats returns the formats of Export.
+func ExportFormats() []string { return []string{ExportCSV, ExportJSONL} }
+
+// Export writes a table of the run in a format, without the stored messages of rollouts. The error
+// wraps ErrNoTables for a run without tables.
+func (r *Reader) Export(w io.Writer, table, format string) error {
+	if r.run == nil || !r.run.Has(FormatParquet) {
+		return fmt.Errorf("export %s: %w", r.dir, ErrNoTables)
+	}
+	t := r.tables
+	if t == nil { // it has files as well
+		var err error
+		if t, err = r.openTables(); err != nil {
+			return err
+		}
+	}
+	export := map[string]func(*tableReader, io.Writer, string, string) error{
+		rolloutsTable: exportRows[rolloutRow], messagesTable: exportRows[messageRow], callsTable: exportRows[callRow],
+		constraintsTable: exportRows[constraintRow], versionsTable: exportRows[versionRow], causesTable: exportRows[causeRow],
+	}[table]
+	if export == nil {
+		return fmt.Errorf("export: unknown table %q", table)
+	}
+	return export(t, w, table, format)
+}
+
+// ExportFile writes a table to the file dir/table.format, which must not exist, and returns its
+// path. The file appears when it is complete.
+func (r *Reader) ExportFile(dir, table, format string) (path string, err error) {
+	path = filepath.Join(dir, table+"."+format)
+	if _, err := os.Lstat(path); err == nil {
+		return "", fmt.Errorf("export: %s: %w", path, os.ErrExist)
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", fmt.Errorf("export: %w", err)
+	}
+	file, err := os.CreateTemp(dir, "."+table+".new-")
+	if err != nil {
+		return "", fmt.Errorf("export: %w", err)
+	}
+	err = errors.Join(r.Export(file, table, format), file.Chmod(0o644), file.Close())
+	if err == nil {
+		err = os.Rename(file.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(file.Name())
+		return "", err
+	}
+	return path, nil
+}
+
+func exportRows[T any](t *tableReader, w io.Writer, table, format string) error {
+	encoder, lines := json.NewEncoder(w), csv.NewWriter(w)
+	encoder.SetEscapeHTML(false)
+	columns := columnsOf(reflect.TypeFor[T](), nil)
+	if format == ExportCSV {
+		names := make([]string, len(columns))
+		for i, column := range columns {
+			names[i] = column.name
+		}
+		if err := lines.Write(names); err != nil {
+			return err
+		}
+	}
+	write := func(row T) error {
+		if format == ExportJSONL {
+			return encoder.Encode(row)
+		}
+		value, cells := reflect.ValueOf(row), make([]string, len(columns))
+		for i, column := range columns {
+			var err error
+			if cells[i], err = csvCell(value.FieldByIndex(column.at)); err != nil {
+				return err
+			}
+		}
+		return lines.Write(cells)
+	}
+	for _, p := range t.parts {
+		file, err := t.open(table, p)
+		if err != nil {
+			return err
+		}
+		err = part.Read(file, 0, -1, func(rows []T) error {
+			for _, row := range rows {
+				if err := write(row); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err := errors.Join(err, file.Close()); err != nil {
+			return err
+		}
+	}
+	lines.Flush()
+	return lines.Error()
+}
+
+// exported is a column of a row's type.
+type exported struct {
+	name string
+	at   []int // index of the field
+}
+
+func columnsOf(row reflect.Type, at []int) []exported {
+	var columns []exported
+	for i := range row.NumField() {
+		field, index := row.Field(i), append(slices.Clone(at), i)
+		switch name, _, _ := strings.Cut(field.Tag.Get("json"), ","); {
+		case field.Anonymous:
+			columns = append(columns, columnsOf(field.Type, index)...)
+		case name != "-":
+			columns = append(columns, exported{name, index})
+		}
+	}
+	return columns
+}
+
+func csvCell(value reflect.Value) (string, error) {
+	if value.Kind() == reflect.Pointer {
+		if value.IsNil() {
+			return "", nil
+		}
+		value = value.Elem()
+	}
+	switch v := value.Interface().(type) {
+	case string:
+		return v, nil
+	case float64:
+		return strconv.FormatFloat(v, 'g', -1, 64), nil
+	case time.Time:
+		return v.UTC().Format(time.RFC3339Nano), nil
+	case []string:
+		var out strings.Builder
+		encoder := json.NewEncoder(&out)
+		encoder.SetEscapeHTML(false)
+		err := encoder.Encode(append([]string{}, v...))
+		return strings.TrimSuffix(out.String(), "\n"), err
+	default:
+		return fmt.Sprint(v), nil
+	}
+}

@@ -1,0 +1,352 @@
+package results
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/toolsandbox/toolsandbox/internal/bus"
+	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
+	"github.com/toolsandbox/toolsandbox/runs/results/internal/part"
+)
+
+// ErrTables means that tables belong to another run or another version of the program.
+var ErrTables = errors.New("not the tables of this run")
+
+const (
+	// leastPart is the least number of rollouts of a part that does not end a session of work. A later
+	// one has half as many as all before it, so that 100,000 rollouts have 15 parts, and a kill leaves
+	// two thirds of the rollouts readable. --resume fetches the others from the services.
+	leastPart = 256
+	// groupBytes is the size of the texts in a row group, by which the writer's memory is bounded.
+	groupBytes = 32 << 20
+
+	// tablesVersion is the version of the columns.
+	tablesVersion = "1"
+	versionKey    = "toolsandbox.version"
+	specKey       = "toolsandbox.spec_digest"
+	// filesKey is the Content of the part's files of other tables, by table. Only the file of rollouts
+	// has it, and the next.
+	filesKey = "toolsandbox.files"
+	// replacesKey is the numbers of the parts whose rollouts this part holds instead.
+	replacesKey = "toolsandbox.replaces"
+)
+
+// Tables writes the tables of a run in parts. It is safe for concurrent use. Close must be called.
+type Tables struct {
+	dir, spec string
+
+	mu    sync.Mutex
+	parts []tablePart
+	in    map[string]int // the part's number, by the name of the rollout
+	next  int
+	open  *openPart
+	err   error // the first error: what follows would not be complete
+}
+
+// OpenTables opens the tables of the run in dir, whose rollouts they return as far as the tables
+// have them: see Rollout.Settled. It sets parts aside that cannot be read; their names say so, and
+// damaged describes them. The error is ErrTables for tables of another run or version.
+func OpenTables(dir, spec string) (t *Tables, rollouts []Rollout, damaged []error, err error) {
+	t = &Tables{dir: dir, spec: spec, in: make(map[string]int)}
+	parts, broken, err := scanParts(dir, spec)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	known := make(scenarios)
+	for _, p := range parts {
+		var played []Rollout
+		err := p.wholeSizes(dir)
+		if err == nil {
+			played, err = p.rollouts(dir, known)
+		}
+		if err != nil {
+			broken[p.number] = err
+			continue
+		}
+		for _, r := range played {
+			t.in[r.Name()] = p.number
+		}
+		t.parts, rollouts = append(t.parts, p), append(rollouts, played...)
+	}
+	for _, number := range slices.Sorted(maps.Keys(broken)) {
+		damaged = append(damaged, broken[number])
+		for _, table := range TableNames() {
+			path := partPath(dir, table, number)
+			if err := os.Rename(path, path+".damaged"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return nil, nil, nil, fmt.Errorf("set aside a damaged part: %w", err)
+			}
+		}
+	}
+	return t, rollouts, damaged, t.removeRemains()
+}
+
+// Settled reports whether a rollout that tables hold is not played again.
+func (r Rollout) Settled() bool { return r.Damage == "" && !bus.IsUnscored(r.Result.GetEnd()) }
+
+// removeRemains removes the files of parts that were never complete, or that another part replaces.
+func (t *Tables) removeRemains() error {
+	for _, table := range TableNames() {
+		numbers, err := partNumbers(t.dir, table)
+		if err != nil {
+			return err
+		}
+		for _, number := range numbers {
+			t.next = max(t.next, number+1)
+			if slices.ContainsFunc(t.parts, func(p tablePart) bool { return p.number == number }) {
+				continue
+			}
+			if err := os.Remove(partPath(t.dir, table, number)); err != nil {
+				return fmt.Errorf("remove the remains of a part: %w", err)
+			}
+		}
+		hidden, err := filepath.Glob(filepath.Join(t.dir, TablesDirectory, table, ".part-*.parquet.new"))
+		if err != nil {
+			return err
+		}
+		for _, path := range hidden {
+			if err := os.Remove(path); err != nil {
+				return fmt.Errorf("remove the remains of a part: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
+// Add adds a finished rollout, in place of earlier rows of the same one. explained is the
+// explanation of its score, nil without any. After an error the run cannot continue.
+func (t *Tables) Add(r Rollout, explained *evaluatorv1.ExplainTrajectoryResponse) error {
+	lines, err := rowsOf(r, explained)
+	if err != nil {
+		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.err == nil {
+		t.err = t.add(lines)
+	}
+	if t.err != nil {
+		return fmt.Errorf("write tables: %w", t.err)
+	}
+	return nil
+}
+
+func (t *Tables) add(lines rows) (err error) {
+	if t.open == nil {
+		if t.open, err = createPart(t.dir, t.spec, t.next); err != nil {
+			return err
+		}
+		t.next++
+	}
+	if err := t.open.add(lines); err != nil {
+		return err
+	}
+	earlier := 0
+	for _, p := range t.parts {
+		earlier += p.rows
+	}
+	if len(t.open.names) < max(leastPart, earlier/2) {
+		return nil
+	}
+	return t.commit()
+}
+
+// Close ends the last part and returns the digests of the files of rollouts by their paths below
+// the run's directory. They hold those of the others.
+func (t *Tables) Close() (digests map[string]string, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.open != nil && t.err == nil {
+		t.err = t.commit()
+	}
+	if t.open != nil {
+		t.open.discard()
+	}
+	if t.err != nil {
+		return nil, fmt.Errorf("write tables: %w", t.err)
+	}
+	digests = make(map[string]string)
+	for _, p := range t.parts {
+		path := partPath("", rolloutsTable, p.number)
+		if digests[filepath.ToSlash(path)], err = part.Sum(filepath.Join(t.dir, path)); err != nil {
+			return nil, fmt.Errorf("write tables: %w", err)
+		}
+	}
+	return digests, nil
+}
+
+// commit completes the open part. It takes over the other rollouts of parts with rollouts that it
+// replaces, and a small last part.
+func (t *Tables) commit() error {
+	earlier, replaced := 0, make(map[int]bool)
+	for _, p := range t.parts {
+		earlier += p.rows
+	}
+	for name := range t.open.names {
+		if number, ok := t.in[name]; ok {
+			replaced[number] = true
+		}
+	}
+	if n := len(t.parts); n > 0 && t.parts[n-1].rows+len(t.open.names) <= max(leastPart, (earlier-t.parts[n-1].rows)/2) {
+		replaced[t.parts[n-1].number] = true
+	}
+	var kept []tablePart
+	for _, p := range t.parts {
+		if !replaced[p.number] {
+			kept = append(kept, p)
+		} else if err := t.open.take(t.dir, p); err != nil {
+			return err
+		}
+	}
+	done, err := t.open.commit(slices.Sorted(maps.Keys(replaced)))
+	if err != nil {
+		return err
+	}
+	for name := range t.open.names {
+		t.in[name] = done.number
+	}
+	kept = append(kept, done)
+	t.parts, t.open = kept, nil
+	for number := range replaced {
+		for _, table := range slices.Backward(TableNames()) { // rollouts first: the others do not count without
+			if err := os.Remove(partPath(t.dir, table, number)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// tablePart is a complete part.
+type tablePart struct {
+	number   int
+	rows     int // rollouts
+	files    map[string]part.Content
+	replaces []int
+}
+
+func partPath(dir, table string, number int) string {
+	return filepath.Join(dir, TablesDirectory, table, fmt.Sprintf("part-%05d.parquet", number))
+}
+
+// partNumbers returns the numbers of a table's parts. Files of other names do not belong to it.
+func partNumbers(dir, table string) ([]int, error) {
+	entries, err := os.ReadDir(filepath.Join(dir, TablesDirectory, table))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read tables: %w", err)
+	}
+	var numbers []int
+	for _, entry := range entries {
+		digits, ok := strings.CutPrefix(strings.TrimSuffix(entry.Name(), ".parquet"), "part-")
+		number, err := strconv.Atoi(digits)
+		if ok && err == nil && entry.Name() == filepath.Base(partPath("", table, number)) {
+			numbers = append(numbers, number)
+		}
+	}
+	return numbers, nil
+}
+
+// scanParts returns the parts of the tables in dir that none of them replaces, and by number why
+// the others cannot be read. The error is ErrTables for tables of another run or version.
+func scanParts(dir, spec string) (parts []tablePart, broken map[int]error, err error) {
+	numbers, err := partNumbers(dir, rolloutsTable)
+	if err != nil {
+		return nil, nil, err
+	}
+	broken = make(map[int]error)
+	for _, number := range numbers {
+		p, err := openTablePart(dir, spec, number)
+		if errors.Is(err, ErrTables) {
+			return nil, nil, err
+		}
+		if err != nil {
+			broken[number] = fmt.Errorf("%w: %w", ErrDamaged, err)
+			continue
+		}
+		parts = append(parts, p)
+	}
+	for _, p := range slices.Clone(parts) {
+		parts = slices.DeleteFunc(parts, func(other tablePart) bool { return slices.Contains(p.replaces, other.number) })
+		for _, number := range p.replaces {
+			delete(broken, number)
+		}
+	}
+	return parts, broken, nil
+}
+
+func openTablePart(dir, spec string, number int) (p tablePart, err error) {
+	path := partPath(dir, rolloutsTable, number)
+	file, err := part.Open(path)
+	if err != nil {
+		return tablePart{}, err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	for _, key := range []struct{ name, want, what string }{{versionKey, tablesVersion, "version"}, {specKey, spec, "spec_digest"}} {
+		if got, _ := file.Metadata(key.name); got != key.want {
+			return tablePart{}, fmt.Errorf("%s is %w: its %s is %q, expected %q", path, ErrTables, key.what, got, key.want)
+		}
+	}
+	p = tablePart{number: number, rows: int(file.Rows())}
+	for key, into := range map[string]any{filesKey: &p.files, replacesKey: &p.replaces} {
+		value, _ := file.Metadata(key)
+		if err := json.Unmarshal([]byte(value), into); err != nil {
+			return tablePart{}, fmt.Errorf("%s: %s: %w", path, key, err)
+		}
+	}
+	return p, nil
+}
+
+// wholeSizes checks that the files of the part have their sizes.
+func (p tablePart) wholeSizes(dir string) error {
+	for _, table := range TableNames() {
+		if table == rolloutsTable {
+			continue
+		}
+		path := partPath(dir, table, p.number)
+		info, err := os.Stat(path)
+		if err != nil {
+			return err
+		}
+		if want := p.files[table].Bytes; info.Size() != want {
+			return fmt.Errorf("%s is %w: it has %d bytes, expected %d", path, ErrDamaged, info.Size(), want)
+		}
+	}
+	return nil
+}
+
+// rollouts reads the rollouts of the part.
+func (p tablePart) rollouts(dir string, known scenarios) ([]Rollout, error) {
+	all := make([]Rollout, 0, p.rows)
+	err := readPart(dir, rolloutsTable, p.number, func(lines []rolloutRow) error {
+		for _, line := range lines {
+			r, err := line.played(known)
+			if err != nil {
+				return err
+			}
+			all = append(all, r)
+		}
+		return nil
+	})
+	return all, err
+}
+
+// readPart reads all rows of a file of a part.
+func readPart[T any](dir, table string, number int, visit func([]T) error) (err error) {
+	file, err := part.Open(partPath(dir, table, number))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	return part.Read(file, 0, -1, visit)
+}
