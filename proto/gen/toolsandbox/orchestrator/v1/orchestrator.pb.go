@@ -244,7 +244,10 @@ type CreateSweepRequest struct {
 	Round int32 `protobuf:"varint,4,opt,name=round,proto3" json:"round,omitempty"`
 	// Ids of rollouts that GetTrajectory could not read (DATA_LOSS). Those that still cannot be read
 	// are played again in the round, from what is left of them. Not part of the specification.
-	Damaged       []string `protobuf:"bytes,5,rep,name=damaged,proto3" json:"damaged,omitempty"`
+	Damaged []string `protobuf:"bytes,5,rep,name=damaged,proto3" json:"damaged,omitempty"`
+	// The rollouts to queue now. The others stay in the plan, and a later creation may queue them. Not
+	// part of the specification. Unset queues all.
+	Rollouts      *RolloutSelection `protobuf:"bytes,6,opt,name=rollouts,proto3" json:"rollouts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -314,6 +317,59 @@ func (x *CreateSweepRequest) GetDamaged() []string {
 	return nil
 }
 
+func (x *CreateSweepRequest) GetRollouts() *RolloutSelection {
+	if x != nil {
+		return x.Rollouts
+	}
+	return nil
+}
+
+// RolloutSelection selects rollouts of a plan.
+type RolloutSelection struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Numbers of the rollouts in the plan, from 0. Empty selects none.
+	Numbers       []int32 `protobuf:"varint,1,rep,packed,name=numbers,proto3" json:"numbers,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RolloutSelection) Reset() {
+	*x = RolloutSelection{}
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RolloutSelection) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RolloutSelection) ProtoMessage() {}
+
+func (x *RolloutSelection) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RolloutSelection.ProtoReflect.Descriptor instead.
+func (*RolloutSelection) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *RolloutSelection) GetNumbers() []int32 {
+	if x != nil {
+		return x.Numbers
+	}
+	return nil
+}
+
 // CreateSweepResponse holds the size of the sweep.
 type CreateSweepResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -327,7 +383,7 @@ type CreateSweepResponse struct {
 
 func (x *CreateSweepResponse) Reset() {
 	*x = CreateSweepResponse{}
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[3]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -339,7 +395,7 @@ func (x *CreateSweepResponse) String() string {
 func (*CreateSweepResponse) ProtoMessage() {}
 
 func (x *CreateSweepResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[3]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -352,7 +408,7 @@ func (x *CreateSweepResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateSweepResponse.ProtoReflect.Descriptor instead.
 func (*CreateSweepResponse) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{3}
+	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *CreateSweepResponse) GetTotal() int64 {
@@ -380,7 +436,7 @@ type WatchSweepRequest struct {
 
 func (x *WatchSweepRequest) Reset() {
 	*x = WatchSweepRequest{}
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[4]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -392,7 +448,7 @@ func (x *WatchSweepRequest) String() string {
 func (*WatchSweepRequest) ProtoMessage() {}
 
 func (x *WatchSweepRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[4]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -405,7 +461,7 @@ func (x *WatchSweepRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchSweepRequest.ProtoReflect.Descriptor instead.
 func (*WatchSweepRequest) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{4}
+	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *WatchSweepRequest) GetSweepId() string {
@@ -432,7 +488,7 @@ type WatchSweepResponse struct {
 
 func (x *WatchSweepResponse) Reset() {
 	*x = WatchSweepResponse{}
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[5]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -444,7 +500,7 @@ func (x *WatchSweepResponse) String() string {
 func (*WatchSweepResponse) ProtoMessage() {}
 
 func (x *WatchSweepResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[5]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -457,7 +513,7 @@ func (x *WatchSweepResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchSweepResponse.ProtoReflect.Descriptor instead.
 func (*WatchSweepResponse) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{5}
+	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *WatchSweepResponse) GetEvent() isWatchSweepResponse_Event {
@@ -547,7 +603,7 @@ type SweepProgress struct {
 
 func (x *SweepProgress) Reset() {
 	*x = SweepProgress{}
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[6]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -559,7 +615,7 @@ func (x *SweepProgress) String() string {
 func (*SweepProgress) ProtoMessage() {}
 
 func (x *SweepProgress) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[6]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -572,7 +628,7 @@ func (x *SweepProgress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SweepProgress.ProtoReflect.Descriptor instead.
 func (*SweepProgress) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{6}
+	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *SweepProgress) GetTotal() int64 {
@@ -652,7 +708,7 @@ type SweepEnd struct {
 
 func (x *SweepEnd) Reset() {
 	*x = SweepEnd{}
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[7]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -664,7 +720,7 @@ func (x *SweepEnd) String() string {
 func (*SweepEnd) ProtoMessage() {}
 
 func (x *SweepEnd) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[7]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -677,7 +733,7 @@ func (x *SweepEnd) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SweepEnd.ProtoReflect.Descriptor instead.
 func (*SweepEnd) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{7}
+	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *SweepEnd) GetCancelled() bool {
@@ -705,7 +761,7 @@ type CancelSweepRequest struct {
 
 func (x *CancelSweepRequest) Reset() {
 	*x = CancelSweepRequest{}
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[8]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -717,7 +773,7 @@ func (x *CancelSweepRequest) String() string {
 func (*CancelSweepRequest) ProtoMessage() {}
 
 func (x *CancelSweepRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[8]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -730,7 +786,7 @@ func (x *CancelSweepRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelSweepRequest.ProtoReflect.Descriptor instead.
 func (*CancelSweepRequest) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{8}
+	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *CancelSweepRequest) GetSweepId() string {
@@ -751,7 +807,7 @@ type CancelSweepResponse struct {
 
 func (x *CancelSweepResponse) Reset() {
 	*x = CancelSweepResponse{}
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[9]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -763,7 +819,7 @@ func (x *CancelSweepResponse) String() string {
 func (*CancelSweepResponse) ProtoMessage() {}
 
 func (x *CancelSweepResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[9]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -776,7 +832,7 @@ func (x *CancelSweepResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelSweepResponse.ProtoReflect.Descriptor instead.
 func (*CancelSweepResponse) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{9}
+	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *CancelSweepResponse) GetSweep() *SweepInfo {
@@ -797,7 +853,7 @@ type GetTrajectoryRequest struct {
 
 func (x *GetTrajectoryRequest) Reset() {
 	*x = GetTrajectoryRequest{}
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[10]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -809,7 +865,7 @@ func (x *GetTrajectoryRequest) String() string {
 func (*GetTrajectoryRequest) ProtoMessage() {}
 
 func (x *GetTrajectoryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[10]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -822,7 +878,7 @@ func (x *GetTrajectoryRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTrajectoryRequest.ProtoReflect.Descriptor instead.
 func (*GetTrajectoryRequest) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{10}
+	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *GetTrajectoryRequest) GetRolloutId() string {
@@ -868,7 +924,7 @@ type GetTrajectoryResponse struct {
 
 func (x *GetTrajectoryResponse) Reset() {
 	*x = GetTrajectoryResponse{}
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[11]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -880,7 +936,7 @@ func (x *GetTrajectoryResponse) String() string {
 func (*GetTrajectoryResponse) ProtoMessage() {}
 
 func (x *GetTrajectoryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[11]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -893,7 +949,7 @@ func (x *GetTrajectoryResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTrajectoryResponse.ProtoReflect.Descriptor instead.
 func (*GetTrajectoryResponse) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{11}
+	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *GetTrajectoryResponse) GetRollout() *v13.Rollout {
@@ -1001,7 +1057,7 @@ type Work struct {
 
 func (x *Work) Reset() {
 	*x = Work{}
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[12]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1013,7 +1069,7 @@ func (x *Work) String() string {
 func (*Work) ProtoMessage() {}
 
 func (x *Work) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[12]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1026,7 +1082,7 @@ func (x *Work) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Work.ProtoReflect.Descriptor instead.
 func (*Work) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{12}
+	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Work) GetStarted() *timestamppb.Timestamp {
@@ -1061,7 +1117,7 @@ type RecordedItem struct {
 
 func (x *RecordedItem) Reset() {
 	*x = RecordedItem{}
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[13]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1073,7 +1129,7 @@ func (x *RecordedItem) String() string {
 func (*RecordedItem) ProtoMessage() {}
 
 func (x *RecordedItem) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[13]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1086,7 +1142,7 @@ func (x *RecordedItem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordedItem.ProtoReflect.Descriptor instead.
 func (*RecordedItem) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{13}
+	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *RecordedItem) GetIndex() int32 {
@@ -1150,7 +1206,7 @@ type GetRecordingRequest struct {
 
 func (x *GetRecordingRequest) Reset() {
 	*x = GetRecordingRequest{}
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[14]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1162,7 +1218,7 @@ func (x *GetRecordingRequest) String() string {
 func (*GetRecordingRequest) ProtoMessage() {}
 
 func (x *GetRecordingRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[14]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1175,7 +1231,7 @@ func (x *GetRecordingRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetRecordingRequest.ProtoReflect.Descriptor instead.
 func (*GetRecordingRequest) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{14}
+	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *GetRecordingRequest) GetRolloutId() string {
@@ -1196,7 +1252,7 @@ type GetRecordingResponse struct {
 
 func (x *GetRecordingResponse) Reset() {
 	*x = GetRecordingResponse{}
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[15]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1208,7 +1264,7 @@ func (x *GetRecordingResponse) String() string {
 func (*GetRecordingResponse) ProtoMessage() {}
 
 func (x *GetRecordingResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[15]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1221,7 +1277,7 @@ func (x *GetRecordingResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetRecordingResponse.ProtoReflect.Descriptor instead.
 func (*GetRecordingResponse) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{15}
+	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *GetRecordingResponse) GetItem() *RecordedItem {
@@ -1244,7 +1300,7 @@ type PutRecordingRequest struct {
 
 func (x *PutRecordingRequest) Reset() {
 	*x = PutRecordingRequest{}
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[16]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1256,7 +1312,7 @@ func (x *PutRecordingRequest) String() string {
 func (*PutRecordingRequest) ProtoMessage() {}
 
 func (x *PutRecordingRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[16]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1269,7 +1325,7 @@ func (x *PutRecordingRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PutRecordingRequest.ProtoReflect.Descriptor instead.
 func (*PutRecordingRequest) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{16}
+	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *PutRecordingRequest) GetRolloutId() string {
@@ -1295,7 +1351,7 @@ type PutRecordingResponse struct {
 
 func (x *PutRecordingResponse) Reset() {
 	*x = PutRecordingResponse{}
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[17]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1307,7 +1363,7 @@ func (x *PutRecordingResponse) String() string {
 func (*PutRecordingResponse) ProtoMessage() {}
 
 func (x *PutRecordingResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[17]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1320,7 +1376,7 @@ func (x *PutRecordingResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PutRecordingResponse.ProtoReflect.Descriptor instead.
 func (*PutRecordingResponse) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{17}
+	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{18}
 }
 
 // ListSweepsRequest asks for a page of sweeps.
@@ -1336,7 +1392,7 @@ type ListSweepsRequest struct {
 
 func (x *ListSweepsRequest) Reset() {
 	*x = ListSweepsRequest{}
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[18]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1348,7 +1404,7 @@ func (x *ListSweepsRequest) String() string {
 func (*ListSweepsRequest) ProtoMessage() {}
 
 func (x *ListSweepsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[18]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1361,7 +1417,7 @@ func (x *ListSweepsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSweepsRequest.ProtoReflect.Descriptor instead.
 func (*ListSweepsRequest) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{18}
+	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ListSweepsRequest) GetPageSize() int32 {
@@ -1402,7 +1458,7 @@ type SweepInfo struct {
 
 func (x *SweepInfo) Reset() {
 	*x = SweepInfo{}
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[19]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1414,7 +1470,7 @@ func (x *SweepInfo) String() string {
 func (*SweepInfo) ProtoMessage() {}
 
 func (x *SweepInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[19]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1427,7 +1483,7 @@ func (x *SweepInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SweepInfo.ProtoReflect.Descriptor instead.
 func (*SweepInfo) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{19}
+	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *SweepInfo) GetId() string {
@@ -1492,7 +1548,7 @@ type ListSweepsResponse struct {
 
 func (x *ListSweepsResponse) Reset() {
 	*x = ListSweepsResponse{}
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[20]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1504,7 +1560,7 @@ func (x *ListSweepsResponse) String() string {
 func (*ListSweepsResponse) ProtoMessage() {}
 
 func (x *ListSweepsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[20]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1517,7 +1573,7 @@ func (x *ListSweepsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSweepsResponse.ProtoReflect.Descriptor instead.
 func (*ListSweepsResponse) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{20}
+	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ListSweepsResponse) GetSweeps() []*SweepInfo {
@@ -1557,14 +1613,17 @@ const file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDesc = "" +
 	"\r_repeat_limit\"\x8e\x01\n" +
 	"\rSweepScenario\x129\n" +
 	"\x05setup\x18\x01 \x01(\v2\x1b.toolsandbox.setup.v1.SetupB\x06\xbaH\x03\xc8\x01\x01R\x05setup\x12B\n" +
-	"\x11evaluation_digest\x18\x02 \x01(\tB\x15\xbaH\x12r\x102\x0e^[0-9a-f]{64}$R\x10evaluationDigest\"\x90\x02\n" +
+	"\x11evaluation_digest\x18\x02 \x01(\tB\x15\xbaH\x12r\x102\x0e^[0-9a-f]{64}$R\x10evaluationDigest\"\xdb\x02\n" +
 	"\x12CreateSweepRequest\x128\n" +
 	"\bsweep_id\x18\x01 \x01(\tB\x1d\xbaH\x1ar\x182\x16^[A-Za-z0-9_-]{1,100}$R\asweepId\x12B\n" +
 	"\x04spec\x18\x02 \x01(\v2&.toolsandbox.orchestrator.v1.SweepSpecB\x06\xbaH\x03\xc8\x01\x01R\x04spec\x12C\n" +
 	"\vspend_limit\x18\x03 \x01(\v2\".toolsandbox.agentgw.v1.SpendLimitR\n" +
 	"spendLimit\x12\x1d\n" +
 	"\x05round\x18\x04 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\x05round\x12\x18\n" +
-	"\adamaged\x18\x05 \x03(\tR\adamaged\"?\n" +
+	"\adamaged\x18\x05 \x03(\tR\adamaged\x12I\n" +
+	"\brollouts\x18\x06 \x01(\v2-.toolsandbox.orchestrator.v1.RolloutSelectionR\brollouts\":\n" +
+	"\x10RolloutSelection\x12&\n" +
+	"\anumbers\x18\x01 \x03(\x05B\f\xbaH\t\x92\x01\x06\"\x04\x1a\x02(\x00R\anumbers\"?\n" +
 	"\x13CreateSweepResponse\x12\x14\n" +
 	"\x05total\x18\x01 \x01(\x03R\x05total\x12\x12\n" +
 	"\x04done\x18\x02 \x01(\x03R\x04done\"M\n" +
@@ -1673,95 +1732,97 @@ func file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP() []byte {
 	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescData
 }
 
-var file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
+var file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
 var file_toolsandbox_orchestrator_v1_orchestrator_proto_goTypes = []any{
 	(*SweepSpec)(nil),             // 0: toolsandbox.orchestrator.v1.SweepSpec
 	(*SweepScenario)(nil),         // 1: toolsandbox.orchestrator.v1.SweepScenario
 	(*CreateSweepRequest)(nil),    // 2: toolsandbox.orchestrator.v1.CreateSweepRequest
-	(*CreateSweepResponse)(nil),   // 3: toolsandbox.orchestrator.v1.CreateSweepResponse
-	(*WatchSweepRequest)(nil),     // 4: toolsandbox.orchestrator.v1.WatchSweepRequest
-	(*WatchSweepResponse)(nil),    // 5: toolsandbox.orchestrator.v1.WatchSweepResponse
-	(*SweepProgress)(nil),         // 6: toolsandbox.orchestrator.v1.SweepProgress
-	(*SweepEnd)(nil),              // 7: toolsandbox.orchestrator.v1.SweepEnd
-	(*CancelSweepRequest)(nil),    // 8: toolsandbox.orchestrator.v1.CancelSweepRequest
-	(*CancelSweepResponse)(nil),   // 9: toolsandbox.orchestrator.v1.CancelSweepResponse
-	(*GetTrajectoryRequest)(nil),  // 10: toolsandbox.orchestrator.v1.GetTrajectoryRequest
-	(*GetTrajectoryResponse)(nil), // 11: toolsandbox.orchestrator.v1.GetTrajectoryResponse
-	(*Work)(nil),                  // 12: toolsandbox.orchestrator.v1.Work
-	(*RecordedItem)(nil),          // 13: toolsandbox.orchestrator.v1.RecordedItem
-	(*GetRecordingRequest)(nil),   // 14: toolsandbox.orchestrator.v1.GetRecordingRequest
-	(*GetRecordingResponse)(nil),  // 15: toolsandbox.orchestrator.v1.GetRecordingResponse
-	(*PutRecordingRequest)(nil),   // 16: toolsandbox.orchestrator.v1.PutRecordingRequest
-	(*PutRecordingResponse)(nil),  // 17: toolsandbox.orchestrator.v1.PutRecordingResponse
-	(*ListSweepsRequest)(nil),     // 18: toolsandbox.orchestrator.v1.ListSweepsRequest
-	(*SweepInfo)(nil),             // 19: toolsandbox.orchestrator.v1.SweepInfo
-	(*ListSweepsResponse)(nil),    // 20: toolsandbox.orchestrator.v1.ListSweepsResponse
-	nil,                           // 21: toolsandbox.orchestrator.v1.GetTrajectoryResponse.TimesEntry
-	(*v1.Player)(nil),             // 22: toolsandbox.agentgw.v1.Player
-	(v11.HostedServices)(0),       // 23: toolsandbox.toolhost.v1.HostedServices
-	(*v12.Setup)(nil),             // 24: toolsandbox.setup.v1.Setup
-	(*v1.SpendLimit)(nil),         // 25: toolsandbox.agentgw.v1.SpendLimit
-	(*v13.Result)(nil),            // 26: toolsandbox.bus.v1.Result
-	(*v13.Rollout)(nil),           // 27: toolsandbox.bus.v1.Rollout
-	(*v14.Message)(nil),           // 28: toolsandbox.world.v1.Message
-	(*v14.Table)(nil),             // 29: toolsandbox.world.v1.Table
-	(*v13.End)(nil),               // 30: toolsandbox.bus.v1.End
-	(*timestamppb.Timestamp)(nil), // 31: google.protobuf.Timestamp
-	(*v13.TurnUsage)(nil),         // 32: toolsandbox.bus.v1.TurnUsage
-	(*v13.AnsweredTurn)(nil),      // 33: toolsandbox.bus.v1.AnsweredTurn
-	(*v1.RecordedTurn)(nil),       // 34: toolsandbox.agentgw.v1.RecordedTurn
-	(*v11.ServiceAnswer)(nil),     // 35: toolsandbox.toolhost.v1.ServiceAnswer
+	(*RolloutSelection)(nil),      // 3: toolsandbox.orchestrator.v1.RolloutSelection
+	(*CreateSweepResponse)(nil),   // 4: toolsandbox.orchestrator.v1.CreateSweepResponse
+	(*WatchSweepRequest)(nil),     // 5: toolsandbox.orchestrator.v1.WatchSweepRequest
+	(*WatchSweepResponse)(nil),    // 6: toolsandbox.orchestrator.v1.WatchSweepResponse
+	(*SweepProgress)(nil),         // 7: toolsandbox.orchestrator.v1.SweepProgress
+	(*SweepEnd)(nil),              // 8: toolsandbox.orchestrator.v1.SweepEnd
+	(*CancelSweepRequest)(nil),    // 9: toolsandbox.orchestrator.v1.CancelSweepRequest
+	(*CancelSweepResponse)(nil),   // 10: toolsandbox.orchestrator.v1.CancelSweepResponse
+	(*GetTrajectoryRequest)(nil),  // 11: toolsandbox.orchestrator.v1.GetTrajectoryRequest
+	(*GetTrajectoryResponse)(nil), // 12: toolsandbox.orchestrator.v1.GetTrajectoryResponse
+	(*Work)(nil),                  // 13: toolsandbox.orchestrator.v1.Work
+	(*RecordedItem)(nil),          // 14: toolsandbox.orchestrator.v1.RecordedItem
+	(*GetRecordingRequest)(nil),   // 15: toolsandbox.orchestrator.v1.GetRecordingRequest
+	(*GetRecordingResponse)(nil),  // 16: toolsandbox.orchestrator.v1.GetRecordingResponse
+	(*PutRecordingRequest)(nil),   // 17: toolsandbox.orchestrator.v1.PutRecordingRequest
+	(*PutRecordingResponse)(nil),  // 18: toolsandbox.orchestrator.v1.PutRecordingResponse
+	(*ListSweepsRequest)(nil),     // 19: toolsandbox.orchestrator.v1.ListSweepsRequest
+	(*SweepInfo)(nil),             // 20: toolsandbox.orchestrator.v1.SweepInfo
+	(*ListSweepsResponse)(nil),    // 21: toolsandbox.orchestrator.v1.ListSweepsResponse
+	nil,                           // 22: toolsandbox.orchestrator.v1.GetTrajectoryResponse.TimesEntry
+	(*v1.Player)(nil),             // 23: toolsandbox.agentgw.v1.Player
+	(v11.HostedServices)(0),       // 24: toolsandbox.toolhost.v1.HostedServices
+	(*v12.Setup)(nil),             // 25: toolsandbox.setup.v1.Setup
+	(*v1.SpendLimit)(nil),         // 26: toolsandbox.agentgw.v1.SpendLimit
+	(*v13.Result)(nil),            // 27: toolsandbox.bus.v1.Result
+	(*v13.Rollout)(nil),           // 28: toolsandbox.bus.v1.Rollout
+	(*v14.Message)(nil),           // 29: toolsandbox.world.v1.Message
+	(*v14.Table)(nil),             // 30: toolsandbox.world.v1.Table
+	(*v13.End)(nil),               // 31: toolsandbox.bus.v1.End
+	(*timestamppb.Timestamp)(nil), // 32: google.protobuf.Timestamp
+	(*v13.TurnUsage)(nil),         // 33: toolsandbox.bus.v1.TurnUsage
+	(*v13.AnsweredTurn)(nil),      // 34: toolsandbox.bus.v1.AnsweredTurn
+	(*v1.RecordedTurn)(nil),       // 35: toolsandbox.agentgw.v1.RecordedTurn
+	(*v11.ServiceAnswer)(nil),     // 36: toolsandbox.toolhost.v1.ServiceAnswer
 }
 var file_toolsandbox_orchestrator_v1_orchestrator_proto_depIdxs = []int32{
 	1,  // 0: toolsandbox.orchestrator.v1.SweepSpec.scenarios:type_name -> toolsandbox.orchestrator.v1.SweepScenario
-	22, // 1: toolsandbox.orchestrator.v1.SweepSpec.agents:type_name -> toolsandbox.agentgw.v1.Player
-	22, // 2: toolsandbox.orchestrator.v1.SweepSpec.users:type_name -> toolsandbox.agentgw.v1.Player
-	23, // 3: toolsandbox.orchestrator.v1.SweepSpec.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
-	24, // 4: toolsandbox.orchestrator.v1.SweepScenario.setup:type_name -> toolsandbox.setup.v1.Setup
+	23, // 1: toolsandbox.orchestrator.v1.SweepSpec.agents:type_name -> toolsandbox.agentgw.v1.Player
+	23, // 2: toolsandbox.orchestrator.v1.SweepSpec.users:type_name -> toolsandbox.agentgw.v1.Player
+	24, // 3: toolsandbox.orchestrator.v1.SweepSpec.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
+	25, // 4: toolsandbox.orchestrator.v1.SweepScenario.setup:type_name -> toolsandbox.setup.v1.Setup
 	0,  // 5: toolsandbox.orchestrator.v1.CreateSweepRequest.spec:type_name -> toolsandbox.orchestrator.v1.SweepSpec
-	25, // 6: toolsandbox.orchestrator.v1.CreateSweepRequest.spend_limit:type_name -> toolsandbox.agentgw.v1.SpendLimit
-	6,  // 7: toolsandbox.orchestrator.v1.WatchSweepResponse.progress:type_name -> toolsandbox.orchestrator.v1.SweepProgress
-	26, // 8: toolsandbox.orchestrator.v1.WatchSweepResponse.result:type_name -> toolsandbox.bus.v1.Result
-	7,  // 9: toolsandbox.orchestrator.v1.WatchSweepResponse.end:type_name -> toolsandbox.orchestrator.v1.SweepEnd
-	19, // 10: toolsandbox.orchestrator.v1.CancelSweepResponse.sweep:type_name -> toolsandbox.orchestrator.v1.SweepInfo
-	27, // 11: toolsandbox.orchestrator.v1.GetTrajectoryResponse.rollout:type_name -> toolsandbox.bus.v1.Rollout
-	28, // 12: toolsandbox.orchestrator.v1.GetTrajectoryResponse.messages:type_name -> toolsandbox.world.v1.Message
-	29, // 13: toolsandbox.orchestrator.v1.GetTrajectoryResponse.tables:type_name -> toolsandbox.world.v1.Table
-	30, // 14: toolsandbox.orchestrator.v1.GetTrajectoryResponse.end:type_name -> toolsandbox.bus.v1.End
-	31, // 15: toolsandbox.orchestrator.v1.GetTrajectoryResponse.started:type_name -> google.protobuf.Timestamp
-	31, // 16: toolsandbox.orchestrator.v1.GetTrajectoryResponse.updated:type_name -> google.protobuf.Timestamp
-	32, // 17: toolsandbox.orchestrator.v1.GetTrajectoryResponse.usage:type_name -> toolsandbox.bus.v1.TurnUsage
-	21, // 18: toolsandbox.orchestrator.v1.GetTrajectoryResponse.times:type_name -> toolsandbox.orchestrator.v1.GetTrajectoryResponse.TimesEntry
-	12, // 19: toolsandbox.orchestrator.v1.GetTrajectoryResponse.work:type_name -> toolsandbox.orchestrator.v1.Work
-	33, // 20: toolsandbox.orchestrator.v1.GetTrajectoryResponse.answered:type_name -> toolsandbox.bus.v1.AnsweredTurn
-	31, // 21: toolsandbox.orchestrator.v1.Work.started:type_name -> google.protobuf.Timestamp
-	31, // 22: toolsandbox.orchestrator.v1.Work.ended:type_name -> google.protobuf.Timestamp
-	34, // 23: toolsandbox.orchestrator.v1.RecordedItem.turn:type_name -> toolsandbox.agentgw.v1.RecordedTurn
-	35, // 24: toolsandbox.orchestrator.v1.RecordedItem.answer:type_name -> toolsandbox.toolhost.v1.ServiceAnswer
-	13, // 25: toolsandbox.orchestrator.v1.GetRecordingResponse.item:type_name -> toolsandbox.orchestrator.v1.RecordedItem
-	13, // 26: toolsandbox.orchestrator.v1.PutRecordingRequest.items:type_name -> toolsandbox.orchestrator.v1.RecordedItem
-	6,  // 27: toolsandbox.orchestrator.v1.SweepInfo.progress:type_name -> toolsandbox.orchestrator.v1.SweepProgress
-	31, // 28: toolsandbox.orchestrator.v1.SweepInfo.created:type_name -> google.protobuf.Timestamp
-	19, // 29: toolsandbox.orchestrator.v1.ListSweepsResponse.sweeps:type_name -> toolsandbox.orchestrator.v1.SweepInfo
-	2,  // 30: toolsandbox.orchestrator.v1.OrchestratorService.CreateSweep:input_type -> toolsandbox.orchestrator.v1.CreateSweepRequest
-	4,  // 31: toolsandbox.orchestrator.v1.OrchestratorService.WatchSweep:input_type -> toolsandbox.orchestrator.v1.WatchSweepRequest
-	8,  // 32: toolsandbox.orchestrator.v1.OrchestratorService.CancelSweep:input_type -> toolsandbox.orchestrator.v1.CancelSweepRequest
-	10, // 33: toolsandbox.orchestrator.v1.OrchestratorService.GetTrajectory:input_type -> toolsandbox.orchestrator.v1.GetTrajectoryRequest
-	14, // 34: toolsandbox.orchestrator.v1.OrchestratorService.GetRecording:input_type -> toolsandbox.orchestrator.v1.GetRecordingRequest
-	16, // 35: toolsandbox.orchestrator.v1.OrchestratorService.PutRecording:input_type -> toolsandbox.orchestrator.v1.PutRecordingRequest
-	18, // 36: toolsandbox.orchestrator.v1.OrchestratorService.ListSweeps:input_type -> toolsandbox.orchestrator.v1.ListSweepsRequest
-	3,  // 37: toolsandbox.orchestrator.v1.OrchestratorService.CreateSweep:output_type -> toolsandbox.orchestrator.v1.CreateSweepResponse
-	5,  // 38: toolsandbox.orchestrator.v1.OrchestratorService.WatchSweep:output_type -> toolsandbox.orchestrator.v1.WatchSweepResponse
-	9,  // 39: toolsandbox.orchestrator.v1.OrchestratorService.CancelSweep:output_type -> toolsandbox.orchestrator.v1.CancelSweepResponse
-	11, // 40: toolsandbox.orchestrator.v1.OrchestratorService.GetTrajectory:output_type -> toolsandbox.orchestrator.v1.GetTrajectoryResponse
-	15, // 41: toolsandbox.orchestrator.v1.OrchestratorService.GetRecording:output_type -> toolsandbox.orchestrator.v1.GetRecordingResponse
-	17, // 42: toolsandbox.orchestrator.v1.OrchestratorService.PutRecording:output_type -> toolsandbox.orchestrator.v1.PutRecordingResponse
-	20, // 43: toolsandbox.orchestrator.v1.OrchestratorService.ListSweeps:output_type -> toolsandbox.orchestrator.v1.ListSweepsResponse
-	37, // [37:44] is the sub-list for method output_type
-	30, // [30:37] is the sub-list for method input_type
-	30, // [30:30] is the sub-list for extension type_name
-	30, // [30:30] is the sub-list for extension extendee
-	0,  // [0:30] is the sub-list for field type_name
+	26, // 6: toolsandbox.orchestrator.v1.CreateSweepRequest.spend_limit:type_name -> toolsandbox.agentgw.v1.SpendLimit
+	3,  // 7: toolsandbox.orchestrator.v1.CreateSweepRequest.rollouts:type_name -> toolsandbox.orchestrator.v1.RolloutSelection
+	7,  // 8: toolsandbox.orchestrator.v1.WatchSweepResponse.progress:type_name -> toolsandbox.orchestrator.v1.SweepProgress
+	27, // 9: toolsandbox.orchestrator.v1.WatchSweepResponse.result:type_name -> toolsandbox.bus.v1.Result
+	8,  // 10: toolsandbox.orchestrator.v1.WatchSweepResponse.end:type_name -> toolsandbox.orchestrator.v1.SweepEnd
+	20, // 11: toolsandbox.orchestrator.v1.CancelSweepResponse.sweep:type_name -> toolsandbox.orchestrator.v1.SweepInfo
+	28, // 12: toolsandbox.orchestrator.v1.GetTrajectoryResponse.rollout:type_name -> toolsandbox.bus.v1.Rollout
+	29, // 13: toolsandbox.orchestrator.v1.GetTrajectoryResponse.messages:type_name -> toolsandbox.world.v1.Message
+	30, // 14: toolsandbox.orchestrator.v1.GetTrajectoryResponse.tables:type_name -> toolsandbox.world.v1.Table
+	31, // 15: toolsandbox.orchestrator.v1.GetTrajectoryResponse.end:type_name -> toolsandbox.bus.v1.End
+	32, // 16: toolsandbox.orchestrator.v1.GetTrajectoryResponse.started:type_name -> google.protobuf.Timestamp
+	32, // 17: toolsandbox.orchestrator.v1.GetTrajectoryResponse.updated:type_name -> google.protobuf.Timestamp
+	33, // 18: toolsandbox.orchestrator.v1.GetTrajectoryResponse.usage:type_name -> toolsandbox.bus.v1.TurnUsage
+	22, // 19: toolsandbox.orchestrator.v1.GetTrajectoryResponse.times:type_name -> toolsandbox.orchestrator.v1.GetTrajectoryResponse.TimesEntry
+	13, // 20: toolsandbox.orchestrator.v1.GetTrajectoryResponse.work:type_name -> toolsandbox.orchestrator.v1.Work
+	34, // 21: toolsandbox.orchestrator.v1.GetTrajectoryResponse.answered:type_name -> toolsandbox.bus.v1.AnsweredTurn
+	32, // 22: toolsandbox.orchestrator.v1.Work.started:type_name -> google.protobuf.Timestamp
+	32, // 23: toolsandbox.orchestrator.v1.Work.ended:type_name -> google.protobuf.Timestamp
+	35, // 24: toolsandbox.orchestrator.v1.RecordedItem.turn:type_name -> toolsandbox.agentgw.v1.RecordedTurn
+	36, // 25: toolsandbox.orchestrator.v1.RecordedItem.answer:type_name -> toolsandbox.toolhost.v1.ServiceAnswer
+	14, // 26: toolsandbox.orchestrator.v1.GetRecordingResponse.item:type_name -> toolsandbox.orchestrator.v1.RecordedItem
+	14, // 27: toolsandbox.orchestrator.v1.PutRecordingRequest.items:type_name -> toolsandbox.orchestrator.v1.RecordedItem
+	7,  // 28: toolsandbox.orchestrator.v1.SweepInfo.progress:type_name -> toolsandbox.orchestrator.v1.SweepProgress
+	32, // 29: toolsandbox.orchestrator.v1.SweepInfo.created:type_name -> google.protobuf.Timestamp
+	20, // 30: toolsandbox.orchestrator.v1.ListSweepsResponse.sweeps:type_name -> toolsandbox.orchestrator.v1.SweepInfo
+	2,  // 31: toolsandbox.orchestrator.v1.OrchestratorService.CreateSweep:input_type -> toolsandbox.orchestrator.v1.CreateSweepRequest
+	5,  // 32: toolsandbox.orchestrator.v1.OrchestratorService.WatchSweep:input_type -> toolsandbox.orchestrator.v1.WatchSweepRequest
+	9,  // 33: toolsandbox.orchestrator.v1.OrchestratorService.CancelSweep:input_type -> toolsandbox.orchestrator.v1.CancelSweepRequest
+	11, // 34: toolsandbox.orchestrator.v1.OrchestratorService.GetTrajectory:input_type -> toolsandbox.orchestrator.v1.GetTrajectoryRequest
+	15, // 35: toolsandbox.orchestrator.v1.OrchestratorService.GetRecording:input_type -> toolsandbox.orchestrator.v1.GetRecordingRequest
+	17, // 36: toolsandbox.orchestrator.v1.OrchestratorService.PutRecording:input_type -> toolsandbox.orchestrator.v1.PutRecordingRequest
+	19, // 37: toolsandbox.orchestrator.v1.OrchestratorService.ListSweeps:input_type -> toolsandbox.orchestrator.v1.ListSweepsRequest
+	4,  // 38: toolsandbox.orchestrator.v1.OrchestratorService.CreateSweep:output_type -> toolsandbox.orchestrator.v1.CreateSweepResponse
+	6,  // 39: toolsandbox.orchestrator.v1.OrchestratorService.WatchSweep:output_type -> toolsandbox.orchestrator.v1.WatchSweepResponse
+	10, // 40: toolsandbox.orchestrator.v1.OrchestratorService.CancelSweep:output_type -> toolsandbox.orchestrator.v1.CancelSweepResponse
+	12, // 41: toolsandbox.orchestrator.v1.OrchestratorService.GetTrajectory:output_type -> toolsandbox.orchestrator.v1.GetTrajectoryResponse
+	16, // 42: toolsandbox.orchestrator.v1.OrchestratorService.GetRecording:output_type -> toolsandbox.orchestrator.v1.GetRecordingResponse
+	18, // 43: toolsandbox.orchestrator.v1.OrchestratorService.PutRecording:output_type -> toolsandbox.orchestrator.v1.PutRecordingResponse
+	21, // 44: toolsandbox.orchestrator.v1.OrchestratorService.ListSweeps:output_type -> toolsandbox.orchestrator.v1.ListSweepsResponse
+	38, // [38:45] is the sub-list for method output_type
+	31, // [31:38] is the sub-list for method input_type
+	31, // [31:31] is the sub-list for extension type_name
+	31, // [31:31] is the sub-list for extension extendee
+	0,  // [0:31] is the sub-list for field type_name
 }
 
 func init() { file_toolsandbox_orchestrator_v1_orchestrator_proto_init() }
@@ -1770,12 +1831,12 @@ func file_toolsandbox_orchestrator_v1_orchestrator_proto_init() {
 		return
 	}
 	file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[0].OneofWrappers = []any{}
-	file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[5].OneofWrappers = []any{
+	file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[6].OneofWrappers = []any{
 		(*WatchSweepResponse_Progress)(nil),
 		(*WatchSweepResponse_Result)(nil),
 		(*WatchSweepResponse_End)(nil),
 	}
-	file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[13].OneofWrappers = []any{
+	file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[14].OneofWrappers = []any{
 		(*RecordedItem_Turn)(nil),
 		(*RecordedItem_Answer)(nil),
 	}
@@ -1785,7 +1846,7 @@ func file_toolsandbox_orchestrator_v1_orchestrator_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDesc), len(file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   22,
+			NumMessages:   23,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
