@@ -33,6 +33,9 @@ func (o *Options) record(args, setFlags []string, spec sweep.Spec) (*results.Run
 		Arguments: append([]string{}, args...), Flags: flagValues(o.flags, secrets), Given: setFlags,
 		Started: now(), Resumptions: []results.Resumption{}, Rollouts: []results.Outcome{},
 	}
+	if o.until.active() { // each agent has a run of its own
+		run.Flags["agent"], run.Flags["out"] = Redact(o.agent, secrets), Redact(o.out, secrets)
+	}
 	run.Sessions = []results.Session{{Started: run.Started}}
 	var err error
 	for _, pack := range o.scenarios.LoadedPacks {

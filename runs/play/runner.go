@@ -15,7 +15,6 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/euroeval"
 	"github.com/toolsandbox/toolsandbox/internal/process"
-	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	"github.com/toolsandbox/toolsandbox/internal/telemetry"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
@@ -52,6 +51,7 @@ type Options struct {
 	euroeval     euroeval.Settings
 	spend        spendOptions
 	probe        probeOptions
+	until        untilOptions
 	agent, user  string
 	tokenFile    string
 	out, dataDir string
@@ -91,6 +91,7 @@ func (o *Options) RegisterFlags(flags *pflag.FlagSet) {
 	o.models.register(flags)
 	o.spend.register(flags)
 	o.probe.register(flags)
+	o.until.register(flags)
 	o.scenarios.RegisterFlags(flags)
 	flags.StringVarP(&o.out, "out", "o", "", "`directory` for the results (default: a new one below data)")
 	flags.StringVar(&o.dataDir, "data-dir", "", "`directory` for the services' data (default: .toolsandbox below --out)")
@@ -282,43 +283,19 @@ func (o *Options) load(ctx context.Context, stderr io.Writer, args []string) ([]
 // Run plays the scenarios that the flags and args, which are patterns of names, select. It always
 // writes the files of finished rollouts. A mistake on the command line is process.ErrUsage.
 func (o *Options) Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) (err error) {
-	names := setFlags(o.flags)
-	spec, err := o.prepare(ctx, stderr, args)
+	if o.until.active() {
+		return o.runUntil(ctx, args, stdin, stdout, stderr)
+	}
+	ctx, run, err := o.openRun(ctx, args, stdin, stdout, stderr)
 	if err != nil {
 		return err
 	}
-	if err := checkScripts(spec, stderr); err != nil {
-		return err
+	defer func() { err = run.close(err) }()
+	watched := run.play(ctx)
+	if err := run.collector.finish(); err != nil {
+		return o.interrupted(ctx, errors.Join(watched, err), run.collector)
 	}
-	directory, record, err := o.open(args, names, spec)
-	if err != nil {
-		return err
-	}
-	defer func() { err = standalone.Join(err, directory.release()) }()
-	traces, err := telemetry.Start(ctx, o.telemetry, "toolsandbox")
-	if err != nil {
-		return err
-	}
-	logger := o.log.New(stderr)
-	defer traces.Finish(ctx, logger)
-	running, err := standalone.Start(ctx, o.installation, rpc.Options{Logger: logger, Telemetry: traces})
-	if err != nil {
-		return err
-	}
-	defer func() { err = standalone.Join(err, running.Close()) }()
-	ctx, leave := context.WithCancel(ctx)
-	defer leave()
-	people, err := servePlayers(ctx, stdin, stdout, spec, directory, leave)
-	if err != nil {
-		return err
-	}
-	defer func() { err = standalone.Join(err, people.close()) }()
-	collector := newCollector(ctx, spec, o.euroeval, directory, record)
-	watched := o.play(ctx, running, spec, directory, collector, stderr)
-	if err := collector.finish(); err != nil {
-		return o.interrupted(ctx, errors.Join(watched, err), collector)
-	}
-	return o.conclude(ctx, watched, collector, stdout, stderr)
+	return o.conclude(ctx, watched, run.collector, stdout, stderr)
 }
 
 // conclude shows a run whose files are written, with its floors if it came to its end, and returns
@@ -347,52 +324,6 @@ func (o *Options) conclude(ctx context.Context, watched error, collector *collec
 		return fmt.Errorf("%w with %d of %d rollouts scored: --out %s --resume plays the others", watched, collector.done()-collector.unscored(), collector.total(), o.out)
 	}
 	return errors.Join(different, o.verdict(collector))
-}
-
-// play creates the sweep and collects its results.
-func (o *Options) play(ctx context.Context, running *standalone.Installation, spec sweep.Spec, directory *directory, collector *collector, stderr io.Writer) error {
-	ctx, release := running.Watched(ctx, collector.stop)
-	defer release()
-	connections := running.Node()
-	prepared, err := sweep.Prepare(ctx, connections.Conn(rpc.Orchestrator), connections.Conn(rpc.Evaluator), spec)
-	if err != nil {
-		return standalone.Cause(ctx, err)
-	}
-	played := false
-	if o.resume {
-		stored, err := prepared.Stored(ctx, collector.record.SweepID)
-		if err != nil {
-			return standalone.Cause(ctx, err)
-		}
-		if err := o.checkResults(directory, spec, collector.record, stored, stderr); err != nil {
-			return err
-		}
-		played = prepared.IsComplete(stored) && len(collector.record.Damaged()) == 0
-	}
-	if !played {
-		if err := o.checkPlayers(ctx, connections.Conn(rpc.Orchestrator), spec, stderr); err != nil {
-			return standalone.Cause(ctx, err)
-		}
-	}
-	if !o.resume {
-		if collector.record.Probe, err = o.probePlayers(ctx, connections.Conn(rpc.Orchestrator), spec, stderr); err != nil {
-			return standalone.Cause(ctx, err)
-		}
-	}
-	total, done, err := o.create(ctx, prepared, directory, collector.record)
-	if err != nil && ctx.Err() != nil && o.installation.Network.Remote {
-		return fmt.Errorf("%w: sweep %s may continue: stop it with %s", errCreating, prepared.ID(), sweep.Command(o.installation.Network, "cancel", prepared.ID()))
-	}
-	if err != nil {
-		return standalone.Cause(ctx, err)
-	}
-	o.playing = prepared.ID()
-	if collector.record.SpecificationSHA256, err = directory.specify(spec); err != nil {
-		return err
-	}
-	progress := report.NewProgress(stderr, total, done)
-	collector.start(prepared, progress)
-	return standalone.Cause(ctx, prepared.Watch(ctx, progress.Report, collector.add))
 }
 
 // interrupted describes the progress of the run and how to continue.

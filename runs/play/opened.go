@@ -1,0 +1,144 @@
+package play
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/toolsandbox/toolsandbox/internal/rpc"
+	"github.com/toolsandbox/toolsandbox/internal/telemetry"
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	"github.com/toolsandbox/toolsandbox/runs/report"
+	"github.com/toolsandbox/toolsandbox/runs/standalone"
+	"github.com/toolsandbox/toolsandbox/runs/sweep"
+)
+
+// opened is a run whose directory and services are open. Close it.
+type opened struct {
+	*Options
+	spec      sweep.Spec
+	directory *directory
+	services  *standalone.Installation
+	collector *collector
+	stderr    io.Writer
+	closing   []func() error // in the order of opening
+}
+
+// openRun opens the directory of a run and its services. The context of the run ends when a person
+// at the terminal leaves.
+func (o *Options) openRun(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) (_ context.Context, run *opened, err error) {
+	names := setFlags(o.flags)
+	run = &opened{Options: o, stderr: stderr}
+	if run.spec, err = o.prepare(ctx, stderr, args); err != nil {
+		return nil, nil, err
+	}
+	if err := checkScripts(run.spec, stderr); err != nil {
+		return nil, nil, err
+	}
+	directory, record, err := o.open(args, names, run.spec)
+	if err != nil {
+		return nil, nil, err
+	}
+	run.directory = directory
+	run.onClose(directory.release)
+	defer func() {
+		if err != nil {
+			err = run.close(err)
+		}
+	}()
+	traces, err := telemetry.Start(ctx, o.telemetry, "toolsandbox")
+	if err != nil {
+		return nil, nil, err
+	}
+	logger := o.log.New(stderr)
+	run.onClose(func() error { traces.Finish(ctx, logger); return nil })
+	if run.services, err = standalone.Start(ctx, o.installation, rpc.Options{Logger: logger, Telemetry: traces}); err != nil {
+		return nil, nil, err
+	}
+	run.onClose(run.services.Close)
+	ctx, leave := context.WithCancel(ctx)
+	run.onClose(func() error { leave(); return nil })
+	people, err := servePlayers(ctx, stdin, stdout, run.spec, directory, leave)
+	if err != nil {
+		return nil, nil, err
+	}
+	run.onClose(people.close)
+	run.collector = newCollector(ctx, run.spec, o.euroeval, directory, record)
+	return ctx, run, nil
+}
+
+func (r *opened) onClose(f func() error) { r.closing = append(r.closing, f) }
+
+// close closes what is open, and returns err with what went wrong.
+func (r *opened) close(err error) error {
+	for _, f := range slices.Backward(r.closing) {
+		err = standalone.Join(err, f())
+	}
+	return err
+}
+
+// create creates the sweep and starts the collector. It returns the stored results of a resumed
+// run. With nothing, no rollout is queued.
+func (r *opened) create(ctx context.Context, nothing bool) (stored map[string]*busv1.Result, err error) {
+	connections, record := r.services.Node(), r.collector.record
+	prepared, err := sweep.Prepare(ctx, connections.Conn(rpc.Orchestrator), connections.Conn(rpc.Evaluator), r.spec)
+	if err != nil {
+		return nil, err
+	}
+	if nothing {
+		prepared.Select(nil)
+	}
+	played := false
+	if r.resume {
+		if stored, err = prepared.Stored(ctx, record.SweepID); err != nil {
+			return nil, err
+		}
+		if err := r.checkResults(r.directory, r.spec, record, stored, r.stderr); err != nil {
+			return nil, err
+		}
+		played = prepared.IsComplete(stored) && len(record.Damaged()) == 0
+	}
+	if !played {
+		if err := r.checkPlayers(ctx, connections.Conn(rpc.Orchestrator), r.spec, r.stderr); err != nil {
+			return nil, err
+		}
+	}
+	if !r.resume {
+		if record.Probe, err = r.probePlayers(ctx, connections.Conn(rpc.Orchestrator), r.spec, r.stderr); err != nil {
+			return nil, err
+		}
+	}
+	total, done, err := r.createSweep(ctx, prepared, r.directory, record)
+	if err != nil && ctx.Err() != nil && r.installation.Network.Remote {
+		return nil, fmt.Errorf("%w: sweep %s may continue: stop it with %s", errCreating, prepared.ID(), sweep.Command(r.installation.Network, "cancel", prepared.ID()))
+	}
+	if err != nil {
+		return nil, err
+	}
+	r.playing = prepared.ID()
+	if record.SpecificationSHA256, err = r.directory.specify(r.spec); err != nil {
+		return nil, err
+	}
+	r.collector.start(prepared, report.NewProgress(r.stderr, total, done))
+	return stored, nil
+}
+
+// play creates the sweep and collects its results.
+func (r *opened) play(ctx context.Context) error {
+	ctx, release := r.services.Watched(ctx, r.collector.stop)
+	defer release()
+	if _, err := r.create(ctx, false); err != nil {
+		return cause(ctx, err)
+	}
+	return cause(ctx, r.collector.planned.Watch(ctx, r.collector.progress.Report, r.collector.add))
+}
+
+// cause returns why an operation of a run failed: why its services did, if they did.
+func cause(ctx context.Context, err error) error {
+	if errors.Is(err, errCreating) {
+		return err
+	}
+	return standalone.Cause(ctx, err)
+}
