@@ -91,6 +91,9 @@ func (o *Options) competitors() ([]*Options, error) {
 	if HasRun(o.out) {
 		return nil, process.UsageErrorf("--out: %s holds a run: choose another directory, in which each agent's run gets one", o.out)
 	}
+	if o.installation.Network.Remote && len(slices.Compact(slices.Sorted(slices.Values(agents)))) < len(agents) {
+		return nil, process.UsageErrorf("--against: an agent is compared with itself: with --remote both runs would be one sweep")
+	}
 	taken := make(map[string]bool)
 	var all []*Options
 	for _, agent := range agents {

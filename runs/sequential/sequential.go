@@ -42,7 +42,7 @@ type Design struct {
 	// Agents is the number of agents. Each is compared with the first. A single one has its mean score
 	// measured.
 	Agents int
-	// Seed selects the order of the scenarios.
+	// Seed draws the order of the scenarios and the signs of the test.
 	Seed int64
 	// Decide ends a comparison when the interval of the difference leaves out 0.
 	Decide bool
@@ -177,7 +177,7 @@ func (d Design) walk(scores []Scores) *walk {
 	for agent := min(1, d.Agents-1); agent < d.Agents; agent++ {
 		w.compared = append(w.compared, agent)
 		if d.Agents > 1 {
-			w.flips = append(w.flips, statistics.NewSignFlips(len(w.clusters)))
+			w.flips = append(w.flips, statistics.NewSignFlips(len(w.clusters), d.Seed))
 		}
 	}
 	w.outcomes = make([]Outcome, len(w.compared))

@@ -137,8 +137,8 @@ func differences(observed [2][]statistics.Observation) []statistics.Observation 
 	return changes
 }
 
-func design(clusters, rollouts int) sequential.Design {
-	d := sequential.Design{Trials: rollouts, Agents: 2, Decide: true}
+func design(clusters, rollouts int, seed int64) sequential.Design {
+	d := sequential.Design{Trials: rollouts, Agents: 2, Decide: true, Seed: seed}
 	for c := range clusters {
 		d.Scenarios = append(d.Scenarios, sequential.Scenario{Name: fmt.Sprint(c), Base: fmt.Sprint(c)})
 	}
@@ -200,10 +200,9 @@ func fixedClusters(p population, rollouts, n int) int {
 // sequentialPower is the power of a design, and its mean number of rollouts of each agent.
 func sequentialPower(p population, clusters, rollouts, n int) (power, used float64) {
 	found, sum := make([]bool, n), make([]float64, n)
-	d := design(clusters, rollouts)
 	each(n, func(random *rand.Rand, i int) {
 		scores, _ := sweep(random, p, clusters, rollouts)
-		comparison := d.Next(scores).Comparisons[0]
+		comparison := design(clusters, rollouts, int64(i)).Next(scores).Comparisons[0]
 		found[i], sum[i] = comparison.Outcome == sequential.Decided && comparison.Mean > 0, float64(comparison.Rollouts)
 	})
 	for _, rollouts := range sum {
@@ -222,12 +221,12 @@ const (
 // the intervals of their means hold them. Those of compare, which is not made for that, are logged.
 func TestSimulatedErrors(t *testing.T) {
 	for _, rollouts := range []int{1, 4} {
-		d := design(bases, rollouts)
 		for kind, p := range populations(tables(t), 0) {
 			n := *simulations
 			decided, covered, plain, fixed := make([]bool, n), make([]bool, n), make([]bool, n), make([]bool, n)
 			each(n, func(random *rand.Rand, i int) {
 				scores, observed := sweep(random, p, bases, rollouts)
+				d := design(bases, rollouts, int64(i))
 				change, _ := statistics.MeanOf(differences(observed)).Interval()
 				fixed[i] = change.Low > 0 || change.High < 0
 				decided[i] = d.Next(scores).Comparisons[0].Outcome == sequential.Decided

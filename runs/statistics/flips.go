@@ -41,9 +41,9 @@ type flipLook struct {
 	spent float64
 }
 
-// NewSignFlips returns a test of a number of clusters that has seen none.
-func NewSignFlips(clusters int) *SignFlips {
-	f := &SignFlips{signs: newSigns(clusters)}
+// NewSignFlips returns a test of a number of clusters that has seen none. The seed draws the signs.
+func NewSignFlips(clusters int, seed int64) *SignFlips {
+	f := &SignFlips{signs: newSigns(clusters, seed)}
 	f.course = newFlipCourse(f.signs)
 	return f
 }
@@ -103,12 +103,12 @@ type signs struct {
 	count, clusters int
 }
 
-func newSigns(clusters int) signs {
+func newSigns(clusters int, seed int64) signs {
 	s := signs{count: drawnFlips, clusters: clusters, bits: make([][]uint64, clusters)}
 	if clusters <= exactFlips {
 		s.count = 1 << clusters
 	}
-	random := rand.New(rand.NewPCG(2408, 4682))
+	random := rand.New(rand.NewPCG(2408, uint64(seed)))
 	for c := range s.bits {
 		s.bits[c] = make([]uint64, (s.count+63)/64)
 		for i := range s.bits[c] {

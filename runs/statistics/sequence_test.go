@@ -18,7 +18,7 @@ func TestSequenceReference(t *testing.T) {
 		near(t, fmt.Sprintf("bet %d: high", i), got.High, c.Interval.High)
 	}
 	for i, c := range want.Courses {
-		flips, rejected := statistics.NewSignFlips(c.Clusters), -1
+		flips, rejected := statistics.NewSignFlips(c.Clusters, 0), -1
 		for n, look := range c.Looks {
 			if flips.Look(look.Draws, look.Spent) && rejected < 0 {
 				rejected = n
@@ -78,8 +78,8 @@ func TestBettingWithoutOrder(t *testing.T) {
 func TestSignFlipsReject(t *testing.T) {
 	const runs, clusters, looks = 400, 40, 8
 	random, rejected := rand.New(rand.NewPCG(9, 10)), 0
-	for range runs {
-		flips := statistics.NewSignFlips(clusters)
+	for run := range runs {
+		flips := statistics.NewSignFlips(clusters, int64(run))
 		for look := range looks {
 			var draws []statistics.Draw
 			for c := look * clusters / looks; c < (look+1)*clusters/looks; c++ {
@@ -94,7 +94,7 @@ func TestSignFlipsReject(t *testing.T) {
 	if share := float64(rejected) / runs; share > 0.075 || share < 0.02 { // 0.05 and 2.3 deviations
 		t.Errorf("got %v of the runs rejected, want about 0.05", share)
 	}
-	flips := statistics.NewSignFlips(3)
+	flips := statistics.NewSignFlips(3, 0)
 	if flips.Look(nil, 0.05) || flips.Interval(-1, 1) != (statistics.Interval{Low: -1, High: 1}) {
 		t.Errorf("SignFlips without a draw: got %v, want -1 to 1", flips.Interval(-1, 1))
 	}
