@@ -18,8 +18,8 @@ import (
 // DecisionFile holds, beside the runs of agents that were compared, what they show.
 const DecisionFile = "decision.json"
 
-// Decision is what the runs of agents show that were played until their comparison was decided. It
-// is the content of DecisionFile.
+// Decision is what the runs of agents show that were played until their comparison was decided.
+// It is the content of DecisionFile.
 type Decision struct {
 	// Agents are the agents, --agent first.
 	Agents []AgentMean `json:"agents"`
@@ -30,7 +30,8 @@ type Decision struct {
 // AgentMean is the mean score of an agent.
 type AgentMean struct {
 	Agent string `json:"agent"`
-	// Directory is that of its run. Planned is the number of rollouts that were planned for it at most.
+	// Directory is that of its run. Planned is the number of rollouts that were planned for it
+	// at most.
 	Directory string `json:"directory"`
 	Planned   int    `json:"planned"`
 	Estimate

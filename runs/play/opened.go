@@ -26,8 +26,8 @@ type opened struct {
 	closing   []func() error // in the order of opening
 }
 
-// openRun opens the directory of a run and its services. The context of the run ends when a person
-// at the terminal leaves.
+// openRun opens the directory of a run and its services. The context of the run ends when a
+// person at the terminal leaves.
 func (o *Options) openRun(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) (_ context.Context, run *opened, err error) {
 	names := setFlags(o.flags)
 	run = &opened{Options: o, stderr: stderr}

@@ -109,8 +109,8 @@ func (o *Options) competitors() ([]*Options, error) {
 	return all, nil
 }
 
-// runUntil plays agents in turns until their comparison is decided. What is played follows from the
-// seed and the scores. A run that was killed continues with --resume.
+// runUntil plays agents in turns until their comparison is decided. What is played follows from
+// the seed and the scores. A run that was killed continues with --resume.
 func (o *Options) runUntil(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) (err error) {
 	if err := o.checkUntil(); err != nil {
 		return err
@@ -155,10 +155,9 @@ func (c *competition) play(ctx context.Context) error {
 		name := s.GetSetup().GetName()
 		c.design.Scenarios = append(c.design.Scenarios, sequential.Scenario{Name: name, Base: scenario.BaseName(name)})
 	}
+	ctx, release := watched(ctx, c.runs)
+	defer release()
 	for agent, run := range c.runs {
-		var release func()
-		ctx, release = run.services.Watched(ctx, run.collector.stop)
-		defer release()
 		stored, err := run.create(ctx, true)
 		if err == nil {
 			err = c.collect(ctx, agent, lasting(stored, run.collector.record))
@@ -196,7 +195,21 @@ func (c *competition) queue(ctx context.Context, agent int, rollouts []int) erro
 	return c.collect(ctx, agent, wanted)
 }
 
-// lasting returns the ids of the results that count: those of rollouts that are not played again.
+// watched returns a context that ends when a service of any of the runs fails.
+func watched(ctx context.Context, runs []*opened) (_ context.Context, release func()) {
+	if len(runs) == 0 {
+		return ctx, func() {}
+	}
+	ctx, last := runs[0].services.Watched(ctx, runs[0].collector.stop)
+	ctx, others := watched(ctx, runs[1:])
+	return ctx, func() {
+		others()
+		last()
+	}
+}
+
+// lasting returns the ids of the results that count: those of rollouts that are not played
+// again.
 func lasting(stored map[string]*busv1.Result, record *results.Run) map[string]bool {
 	ids := make(map[string]bool)
 	for id, result := range stored {

@@ -1,13 +1,14 @@
 // Package sequential decides while agents play which rollouts come next, and when enough are
 // played: when the difference of two agents is told from 0, or known precisely enough.
 //
-// The scores of the same rollout of two agents are a pair. What was drawn independently is a base
-// scenario, so its pairs count as one draw, their mean difference. The draws come in a seeded order.
-// statistics.SignFlips tests after each look whether their signs are chance; its error is shared out
-// to all looks that there may be.
+// The scores of the same rollout of two agents are a pair. What was drawn independently is a
+// base scenario, so its pairs count as one draw, their mean difference. The draws come in a
+// seeded order. statistics.SignFlips tests after each look whether their signs are chance; its
+// error is shared out to all looks that there may be.
 //
-// Base scenarios come before depth: each first gives a single pair, of one of its variants. Once all
-// have, they give two pairs each, then four, until all trials of all variants are played.
+// Base scenarios come before depth: each first gives a single pair, of one of its variants.
+// Once all have, they give two pairs each, then four, until all trials of all variants are
+// played.
 package sequential
 
 import (
@@ -25,11 +26,12 @@ import (
 const (
 	// deepening is how many times as many rollouts of a base scenario the next pass plays.
 	deepening = 2
-	// leastClusters is the least number of base scenarios of a decision, if there are as many. Agents of
-	// which one is often a little better and seldom much worse would be told apart before the first
-	// such case.
+	// leastClusters is the least number of base scenarios of a decision, if there are as many.
+	// Agents of which one is often a little better and seldom much worse would be told apart
+	// before the first such case.
 	leastClusters = 40
-	// leastLook is the least number of base scenarios between two looks. A pass has at most mostLooks.
+	// leastLook is the least number of base scenarios between two looks. A pass has at most
+	// mostLooks.
 	leastLook, mostLooks = 8, 16
 )
 
@@ -39,8 +41,8 @@ type Design struct {
 	Scenarios []Scenario
 	// Trials is the number of rollouts of each scenario by each agent.
 	Trials int
-	// Agents is the number of agents. Each is compared with the first. A single one has its mean score
-	// measured.
+	// Agents is the number of agents. Each is compared with the first. A single one has its
+	// mean score measured.
 	Agents int
 	// Seed draws the order of the scenarios and the signs of the test.
 	Seed int64
@@ -53,9 +55,9 @@ type Design struct {
 // Scenario is a scenario of a plan.
 type Scenario struct{ Name, Base string }
 
-// Scores are the scores of the played rollouts of an agent, by their number in the plan: that of
-// the scenario times Design.Trials, plus the trial. A rollout without a score has NaN, and its pair
-// is left out.
+// Scores are the scores of the played rollouts of an agent, by their number in the plan: that
+// of the scenario times Design.Trials, plus the trial. A rollout without a score has NaN, and
+// its pair is left out.
 type Scores map[int]float64
 
 // Step is the next step of a design.
@@ -80,8 +82,8 @@ type Result struct {
 	Means []Estimate
 }
 
-// Comparison is what the rollouts show of an agent: its scores minus those of the first one. For a
-// single agent it is about the scores themselves.
+// Comparison is what the rollouts show of an agent: its scores minus those of the first one.
+// For a single agent it is about the scores themselves.
 type Comparison struct {
 	// Agent is the number of the agent.
 	Agent int
@@ -92,13 +94,13 @@ type Comparison struct {
 
 // Estimate is a mean over base scenarios, each of which counts once.
 type Estimate struct {
-	// Rollouts is the number of rollouts of each agent on which it rests, Clusters that of their base
-	// scenarios.
+	// Rollouts is the number of rollouts of each agent on which it rests, Clusters that of
+	// their base scenarios.
 	Rollouts, Clusters int
 	// Mean is NaN without a score.
 	Mean float64
-	// Interval holds the mean with statistics.Confidence at all looks together. So do the intervals of
-	// all comparisons together. Only a Result has intervals.
+	// Interval holds the mean with statistics.Confidence at all looks together. So do the
+	// intervals of all comparisons together. Only a Result has intervals.
 	Interval statistics.Interval
 }
 
@@ -151,8 +153,8 @@ type walk struct {
 	// depths are the numbers of rollouts of each base scenario that the passes play.
 	depths []int
 	look   int
-	// compared are the agents that are compared, outcomes why they were, and reached how far each agent
-	// has come.
+	// compared are the agents that are compared, outcomes why they were, and reached how far
+	// each agent has come.
 	compared []int
 	outcomes []Outcome
 	reached  []reach
@@ -205,8 +207,8 @@ func (w *walk) next() [][]int {
 	return make([][]int, w.Agents)
 }
 
-// clusters returns the numbers of the rollouts of each base scenario: both in an order that follows
-// from the seed, all variants before the next trial.
+// clusters returns the numbers of the rollouts of each base scenario: both in an order that
+// follows from the seed, all variants before the next trial.
 func (d Design) clusters() [][]int {
 	digests := make([][sha256.Size]byte, len(d.Scenarios))
 	bases := make(map[string][sha256.Size]byte)
@@ -345,8 +347,8 @@ func (w *walk) compare(i int) Comparison {
 	return Comparison{Agent: w.compared[i], Outcome: w.outcomes[i], Estimate: w.estimate(w.reached[w.compared[i]], score)}
 }
 
-// interval returns the interval of a comparison. Signs do not tell how much base scenarios differ
-// that are all alike so far: then it is that of bets.
+// interval returns the interval of a comparison. Signs do not tell how much base scenarios
+// differ that are all alike so far: then it is that of bets.
 func (w *walk) interval(i int) statistics.Interval {
 	if w.Agents == 1 {
 		return w.mean(0).Interval
@@ -375,8 +377,9 @@ func (w *walk) scoreOf(agent, rollout int) float64 {
 	return math.NaN()
 }
 
-// mean returns the mean score of an agent. The interval is what those of all passes have in common.
-// Each pass has its own part of the error: the first half of it, the next a quarter, and so on.
+// mean returns the mean score of an agent. The interval is what those of all passes have in
+// common. Each pass has its own part of the error: the first half of it, the next a quarter,
+// and so on.
 func (w *walk) mean(agent int) Estimate {
 	score := func(rollout int) float64 { return w.scoreOf(agent, rollout) }
 	last := w.reached[agent]

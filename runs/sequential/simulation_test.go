@@ -38,8 +38,8 @@ func tables(t *testing.T) []table {
 	return all
 }
 
-// population draws the scores of two agents on one base scenario: a function that draws those of a
-// rollout. Its true mean difference is known.
+// population draws the scores of two agents on one base scenario: a function that draws those
+// of a rollout. Its true mean difference is known.
 type population struct {
 	name string
 	// first is the mean score of the first agent, difference that of the second minus it.
@@ -184,7 +184,8 @@ func fixedPower(p population, clusters, rollouts, n int) float64 {
 	return share(found)
 }
 
-// fixedClusters is the least number of base scenarios at which the fixed design has a power of 0.8.
+// fixedClusters is the least number of base scenarios at which the fixed design has a power of
+// 0.8.
 func fixedClusters(p population, rollouts, n int) int {
 	low, high := 4, 400
 	for low+1 < high {
@@ -217,8 +218,9 @@ const (
 	bases = 120
 )
 
-// TestSimulatedErrors plays agents of equal means until their comparison is decided: few are, and
-// the intervals of their means hold them. Those of compare, which is not made for that, are logged.
+// TestSimulatedErrors plays agents of equal means until their comparison is decided: few are,
+// and the intervals of their means hold them. Those of compare, which is not made for that, are
+// logged.
 func TestSimulatedErrors(t *testing.T) {
 	for _, rollouts := range []int{1, 4} {
 		for kind, p := range populations(tables(t), 0) {
@@ -256,8 +258,8 @@ func TestSimulatedErrors(t *testing.T) {
 // symmetric is the number of the populations with differences that are symmetric.
 const symmetric = 4
 
-// TestSimulatedSavings compares the rollouts of the fixed design and of a sequential one with the
-// same power, or if it takes more base scenarios for that, with as many.
+// TestSimulatedSavings compares the rollouts of the fixed design and of a sequential one with
+// the same power, or if it takes more base scenarios for that, with as many.
 func TestSimulatedSavings(t *testing.T) {
 	n := *simulations / 4
 	for _, c := range []struct {
@@ -270,7 +272,8 @@ func TestSimulatedSavings(t *testing.T) {
 	} {
 		for kind, p := range populations(tables(t), 0.15)[:3] {
 			fixed := fixedClusters(p, c.rollouts, n)
-			clusters, found, used := fixed, 0.0, 0.0
+			clusters := fixed
+			var found, used float64
 			for {
 				if found, used = sequentialPower(p, clusters, c.rollouts, n); found >= power || clusters > 2*fixed {
 					break

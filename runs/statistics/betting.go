@@ -19,11 +19,11 @@ type stakes [8]float64
 
 func bettingStakes() stakes { return stakes{0.03, 0.06, 0.12, 0.24, 0.4, 0.6, 0.8, 0.95} }
 
-// Betting returns an interval of the mean of independent draws between low and high by betting: a
-// gambler who doubts a mean bets against it, and gets rich if it is not the mean. The interval
-// holds the means against which no gambler gets rich. It misses the mean with a probability of at
-// most miss, whatever the distribution, and however often it is looked at while draws are added: a
-// confidence sequence. It does not depend on the order of the draws.
+// Betting returns an interval of the mean of independent draws between low and high by betting:
+// a gambler who doubts a mean bets against it, and gets rich if it is not the mean. The
+// interval holds the means against which no gambler gets rich. It misses the mean with a
+// probability of at most miss, whatever the distribution, and however often it is looked at
+// while draws are added: a confidence sequence. It does not depend on the order of the draws.
 //
 // Without draws it is all from low to high.
 func Betting(draws []float64, low, high, miss float64) Interval {
@@ -54,8 +54,8 @@ func bettingBound(draws []float64, miss float64) float64 {
 	return low
 }
 
-// logCapital returns the logarithm of what draws between 0 and 1 make of a capital of 1, of which
-// every stake bets a part that their mean is more than this one.
+// logCapital returns the logarithm of what draws between 0 and 1 make of a capital of 1, of
+// which every stake bets a part that their mean is more than this one.
 func logCapital(draws []float64, mean float64) float64 {
 	var logs [len(stakes{})]float64
 	for i, stake := range bettingStakes() {

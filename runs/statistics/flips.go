@@ -22,12 +22,13 @@ type Draw struct {
 	Value   float64
 }
 
-// SignFlips tests while clusters are drawn whether their mean is 0: whether their signs are chance.
-// Under that hypothesis each cluster could as well have had the other sign at all looks, so the
-// observed course of the sum is one of many like ones. At each look the farthest sums from 0 among
-// the courses that are left are rejected, as many as may be spent by then. The observed one is
-// rejected with at most the probability that is spent, however the clusters are distributed as long
-// as that is symmetric, and also if a later look replaces a cluster's value by a better one.
+// SignFlips tests while clusters are drawn whether their mean is 0: whether their signs are
+// chance. Under that hypothesis each cluster could as well have had the other sign at all
+// looks, so the observed course of the sum is one of many like ones. At each look the farthest
+// sums from 0 among the courses that are left are rejected, as many as may be spent by then.
+// The observed one is rejected with at most the probability that is spent, however the clusters
+// are distributed as long as that is symmetric, and also if a later look replaces a cluster's
+// value by a better one.
 //
 // All signs are used up to 13 clusters and drawn for more. Not for concurrent use.
 type SignFlips struct {
@@ -41,15 +42,16 @@ type flipLook struct {
 	spent float64
 }
 
-// NewSignFlips returns a test of a number of clusters that has seen none. The seed draws the signs.
+// NewSignFlips returns a test of a number of clusters that has seen none. The seed draws the
+// signs.
 func NewSignFlips(clusters int, seed int64) *SignFlips {
 	f := &SignFlips{signs: newSigns(clusters, seed)}
 	f.course = newFlipCourse(f.signs)
 	return f
 }
 
-// Look adds or replaces clusters, and reports whether this or an earlier look rejects 0. spent is
-// the probability of that by now if the hypothesis holds; it never falls.
+// Look adds or replaces clusters, and reports whether this or an earlier look rejects 0. spent
+// is the probability of that by now if the hypothesis holds; it never falls.
 func (f *SignFlips) Look(draws []Draw, spent float64) (rejected bool) {
 	look := flipLook{slices.Clone(draws), spent}
 	f.history = append(f.history, look)
@@ -57,8 +59,8 @@ func (f *SignFlips) Look(draws []Draw, spent float64) (rejected bool) {
 	return f.course.crossed[0]
 }
 
-// Interval returns the means that no look has rejected, between low and high. It contains the mean
-// with the probability that is not spent.
+// Interval returns the means that no look has rejected, between low and high. It contains the
+// mean with the probability that is not spent.
 func (f *SignFlips) Interval(low, high float64) Interval {
 	rejects := func(mean float64) bool {
 		course := newFlipCourse(f.signs)
@@ -96,8 +98,8 @@ func (f *SignFlips) Interval(low, high float64) Interval {
 	return Interval{bound(low), bound(high)}
 }
 
-// signs are many signs of clusters: for each cluster a bit per course. Those of the first course,
-// the observed one, are 0.
+// signs are many signs of clusters: for each cluster a bit per course. Those of the first
+// course, the observed one, are 0.
 type signs struct {
 	bits            [][]uint64
 	count, clusters int
@@ -182,8 +184,8 @@ func (c *flipCourse) set(cluster int, value float64) {
 	}
 }
 
-// farthest returns the n largest distances from 0 of the sums of courses that have not crossed, the
-// largest first.
+// farthest returns the n largest distances from 0 of the sums of courses that have not crossed,
+// the largest first.
 func (c *flipCourse) farthest(n int) []float64 {
 	largest := make([]float64, 0, n+1)
 	for i, sum := range c.sums {
@@ -199,6 +201,6 @@ func (c *flipCourse) farthest(n int) []float64 {
 	return largest
 }
 
-// Spend returns how much of an error may be spent when a part of the information is there, from 0
-// to 1: the square of it, so that much is left for the end.
+// Spend returns how much of an error may be spent when a part of the information is there, from
+// 0 to 1: the square of it, so that much is left for the end.
 func Spend(part, total float64) float64 { return total * part * part }

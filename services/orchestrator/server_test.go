@@ -198,30 +198,6 @@ func TestCreateSweepIsIdempotentAndGoesOn(t *testing.T) {
 	}
 }
 
-// TestSelectedRolloutsAreQueued queues parts of a sweep: none, some, and then the others.
-func TestSelectedRolloutsAreQueued(t *testing.T) {
-	i := installServer(t)
-	for _, c := range []struct {
-		selection *orchestratorv1.RolloutSelection
-		want      []string
-	}{
-		{&orchestratorv1.RolloutSelection{}, nil},
-		{&orchestratorv1.RolloutSelection{Numbers: []int32{2, 0, 7}}, []string{"s.0", "s.2"}},
-		{nil, []string{"s.1"}},
-	} {
-		response, err := i.client.CreateSweep(within(t), &orchestratorv1.CreateSweepRequest{SweepId: "s", Spec: spec("one", "two", "three"), Rollouts: c.selection})
-		if err != nil || response.GetTotal() != 3 {
-			t.Fatalf("CreateSweep with %v: got %v and %v, want 3 rollouts", c.selection, response, err)
-		}
-		if diff := cmp.Diff(c.want, i.queued(t, len(c.want))); diff != "" {
-			t.Errorf("jobs with %v (-want +got):\n%s", c.selection, diff)
-		}
-		for _, id := range c.want {
-			i.finish(t, id, busv1.EndReason_END_REASON_FINISHED)
-		}
-	}
-}
-
 // TestParallelMayChange creates a sweep again with another number of rollouts at once: what is
 // queued from then on has it, and workers hear of it.
 func TestParallelMayChange(t *testing.T) {
