@@ -285,6 +285,10 @@ bench-services: ## Compare four services with one process, and let two teams pla
 	go run ./e2e/cmd/slowmodel --delay 1s go run ./e2e/cmd/distributed --agent openai:slow --trials 3 --parallel 468 --turns 3
 	go run ./e2e/cmd/distributed --trials 65 --teams
 
+.PHONY: simulate
+simulate: ## Play 10,000 simulated sweeps of each kind until they are decided: errors, coverage, rollouts
+	go test -count 1 -timeout 2h -v ./runs/sequential -run TestSimulated -simulations 10000
+
 .PHONY: bench
 bench: ## Run the benchmarks that match BENCH (default all) for BENCHTIME each
 	go test -run '^$$' -bench '$(BENCH)' -benchmem -benchtime $(BENCHTIME) -timeout 60m $(call packages,$(MODULES))

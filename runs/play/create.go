@@ -13,8 +13,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/runs/sweep"
 )
 
-// create creates the sweep, or continues the directory's, and records that.
-func (o *Options) create(ctx context.Context, prepared *sweep.Sweep, directory *directory, run *results.Run) (total, done int, err error) {
+// createSweep creates the sweep, or continues the directory's, and records that.
+func (o *Options) createSweep(ctx context.Context, prepared *sweep.Sweep, directory *directory, run *results.Run) (total, done int, err error) {
 	if o.resume { // noted before the round starts: a number is not used twice, and an unused one is harmless
 		if err := results.WriteRun(directory.path, run); err != nil {
 			return 0, 0, err

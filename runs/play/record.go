@@ -35,6 +35,9 @@ func (o *Options) record(args, setFlags []string, spec sweep.Spec) (*results.Run
 		Results: o.formatsOf(rolloutsOf(spec)),
 		Started: now(), Resumptions: []results.Resumption{}, Rollouts: []results.Outcome{},
 	}
+	if o.until.active() { // each agent has a run of its own
+		run.Flags["agent"], run.Flags["out"] = Redact(o.agent, secrets), Redact(o.out, secrets)
+	}
 	run.Sessions = []results.Session{{Started: run.Started}}
 	if o.replayed != nil {
 		run.Prompts = o.replayed.Prompts

@@ -18,7 +18,6 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	"github.com/toolsandbox/toolsandbox/internal/telemetry"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
-	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/runs/catalogue"
@@ -55,6 +54,7 @@ type Options struct {
 	euroeval     euroeval.Settings
 	spend        spendOptions
 	probe        probeOptions
+	until        untilOptions
 	agent, user  string
 	tokenFile    string
 	out, dataDir string
@@ -97,6 +97,7 @@ func (o *Options) RegisterFlags(flags *pflag.FlagSet) {
 	o.models.register(flags)
 	o.spend.register(flags)
 	o.probe.register(flags)
+	o.until.register(flags)
 	o.scenarios.RegisterFlags(flags)
 	flags.StringVarP(&o.out, "out", "o", "", "`directory` for the results (default: a new one below data)")
 	flags.StringSliceVar(&o.formats, "results", nil, "`formats` of the results: files, parquet or both, separated by a comma (default: files, beyond 2,000 rollouts parquet)")
@@ -291,8 +292,11 @@ func (o *Options) load(ctx context.Context, stderr io.Writer, args []string) ([]
 // writes the files of finished rollouts. With a matrix it plays a run for each cell. A mistake on
 // the command line is process.ErrUsage.
 func (o *Options) Run(ctx context.Context, args []string, matrix process.Matrix, stdin io.Reader, stdout, stderr io.Writer) error {
-	if len(matrix) > 0 {
+	switch {
+	case len(matrix) > 0:
 		return o.experiment(ctx, args, matrix, stdin, stdout, stderr)
+	case o.until.active():
+		return o.runUntil(ctx, args, stdin, stdout, stderr)
 	}
 	run, err := o.prepareRun(ctx, args, stderr)
 	if err != nil {
@@ -344,25 +348,16 @@ func (o *Options) on(ctx context.Context, stderr io.Writer, do func(context.Cont
 func (o *Options) playRun(
 	ctx context.Context, running *standalone.Installation, spec sweep.Spec, directory *directory, record *results.Run, stdin io.Reader, stdout, stderr io.Writer,
 ) (err error) {
-	ctx, leave := context.WithCancel(ctx)
-	defer leave()
-	people, err := servePlayers(ctx, stdin, stdout, spec, directory, leave)
-	if err != nil {
+	run := &opened{Options: o, spec: spec, directory: directory, services: running, stderr: stderr}
+	defer func() { err = run.close(err) }()
+	if ctx, err = run.begin(ctx, record, stdin, stdout); err != nil {
 		return err
 	}
-	defer func() { err = standalone.Join(err, people.close()) }()
-	if o.installation.Network.Remote {
-		defer process.LimitFollowing(rolloutsOf(spec))()
+	watched := run.play(ctx)
+	if err := run.collector.finish(); err != nil {
+		return o.interrupted(ctx, errors.Join(watched, err), run.collector)
 	}
-	collector := newCollector(ctx, spec, o.euroeval, directory, record)
-	if err := collector.open(stderr); err != nil {
-		return err
-	}
-	watched := o.play(ctx, running, spec, directory, collector, stderr)
-	if err := collector.finish(); err != nil {
-		return o.interrupted(ctx, errors.Join(watched, err), collector)
-	}
-	return o.conclude(ctx, watched, collector, stdout, stderr)
+	return o.conclude(ctx, watched, run.collector, stdout, stderr)
 }
 
 // conclude shows a run whose files are written, with its floors if it came to its end, and returns
@@ -391,52 +386,6 @@ func (o *Options) conclude(ctx context.Context, watched error, collector *collec
 		return fmt.Errorf("%w with %d of %d rollouts scored: %s plays the others", watched, collector.done()-collector.unscored(), collector.total(), o.again())
 	}
 	return errors.Join(different, o.verdict(collector))
-}
-
-// play creates the sweep and collects its results.
-func (o *Options) play(ctx context.Context, running *standalone.Installation, spec sweep.Spec, directory *directory, collector *collector, stderr io.Writer) error {
-	ctx, release := running.Watched(ctx, collector.stop)
-	defer release()
-	connections := running.Node()
-	prepared, err := sweep.Prepare(ctx, connections.Conn(rpc.Orchestrator), connections.Conn(rpc.Evaluator), spec)
-	if err != nil {
-		return standalone.Cause(ctx, err)
-	}
-	played := false
-	if o.resume {
-		stored, err := prepared.Stored(ctx, collector.record.SweepID)
-		if err != nil {
-			return standalone.Cause(ctx, err)
-		}
-		if err := o.checkResults(directory, spec, collector.record, stored, stderr); err != nil {
-			return err
-		}
-		played = prepared.IsComplete(stored) && len(collector.record.Damaged()) == 0
-	}
-	if !played {
-		if err := o.checkPlayers(ctx, connections.Conn(rpc.Orchestrator), spec, stderr); err != nil {
-			return standalone.Cause(ctx, &ownError{err})
-		}
-	}
-	if !o.resume {
-		if collector.record.Probe, err = o.probePlayers(ctx, connections.Conn(rpc.Orchestrator), spec, stderr); err != nil {
-			return standalone.Cause(ctx, &ownError{err})
-		}
-	}
-	total, done, err := o.create(ctx, prepared, directory, collector.record)
-	if err != nil && ctx.Err() != nil && o.installation.Network.Remote {
-		return fmt.Errorf("%w: sweep %s may continue: stop it with %s", errCreating, prepared.ID(), sweep.Command(o.installation.Network, "cancel", prepared.ID()))
-	}
-	if err != nil {
-		return standalone.Cause(ctx, err)
-	}
-	o.playing = prepared.ID()
-	if collector.record.SpecificationSHA256, err = directory.specify(spec); err != nil {
-		return err
-	}
-	progress := report.NewProgress(stderr, total, done)
-	collector.start(prepared, evaluatorv1.NewEvaluatorServiceClient(connections.Conn(rpc.Evaluator)), progress)
-	return standalone.Cause(ctx, prepared.Watch(ctx, progress.Report, collector.add))
 }
 
 // interrupted describes the progress of the run and how to continue.

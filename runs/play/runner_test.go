@@ -122,7 +122,7 @@ func TestFlagsAreClassified(t *testing.T) {
 		"agent-ca", "attach-cert", "attach-client-ca", "attach-key", "attach-listen", "attach-token-file", "token-file", "tls-ca", "tls-cert", "tls-key", "max-message-bytes", "log-format", "log-level",
 		"otlp-endpoint", "otlp-tls", "trace-content", "trace-ratio", "trace-ui", "otlp-metrics", "otlp-metrics-interval", "metrics-listen", "orchestrator-respond-timeout", "toolhost-service-timeout", "toolhost-tool-server", "toolhost-tool-server-timeout", "agentgw-breaker-failures",
 		"agentgw-limit", "agentgw-limit-queue", "agentgw-max-pause", "agentgw-max-wait", "agentgw-price-file", "wait", "remote-wait",
-		"sync", "iterations", "compat-order", "probe", "allow-no-tools", "floors", "results",
+		"sync", "iterations", "compat-order", "probe", "allow-no-tools", "floors", "results", "against", "until-decided", "until-width",
 	}
 	var got []string
 	flags := pflag.NewFlagSet("run", pflag.ContinueOnError)

@@ -87,11 +87,11 @@ func ofOriginal(rollouts []Rollout) []resultfile.Rollout {
 // agent_oracle_user_scripted_05_22_2024_10_30_00. The time is in its own location. Underscores
 // replace unsafe characters.
 func RunDirectory(agent, user string, now time.Time) string {
-	return "agent_" + safeName(agent) + "_user_" + safeName(user) + "_" + now.Format("01_02_2006_15_04_05")
+	return "agent_" + SafeName(agent) + "_user_" + SafeName(user) + "_" + now.Format("01_02_2006_15_04_05")
 }
 
-// safeName keeps letters, digits, dots, dashes and underscores, and replaces the rest.
-func safeName(name string) string {
+// SafeName keeps letters, digits, dots, dashes and underscores, and replaces the rest.
+func SafeName(name string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '.', r == '-', r == '_':

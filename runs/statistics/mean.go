@@ -31,6 +31,9 @@ type Interval struct {
 // Within reports whether the interval lies between two bounds.
 func (i Interval) Within(low, high float64) bool { return i.Low >= low && i.High <= high }
 
+// Width returns the width of the interval.
+func (i Interval) Width() float64 { return i.High - i.Low }
+
 // MeanOf returns the mean of observations.
 func MeanOf(observations []Observation) Mean {
 	m := Mean{Count: len(observations), Mean: math.NaN(), StandardError: math.NaN()}

@@ -28,7 +28,21 @@ type reference struct {
 		Count, Passed, K int
 		Any, All         float64
 	}
-	P, Holm   []float64
+	P, Holm []float64
+	Bets    []struct {
+		Draws     []float64
+		Low, Miss float64
+		Interval  statistics.Interval
+	}
+	Courses []struct {
+		Clusters int
+		Looks    []struct {
+			Draws []statistics.Draw
+			Spent float64
+		}
+		Rejected  int
+		Low, High float64
+	}
 	Quantiles []struct {
 		P        float64
 		Clusters int
@@ -52,7 +66,8 @@ func near(t *testing.T, what string, got, want float64) {
 	}
 }
 
-func TestReference(t *testing.T) {
+func readReference(t *testing.T) reference {
+	t.Helper()
 	data, err := os.ReadFile("testdata/reference.json")
 	if err != nil {
 		t.Fatal(err)
@@ -61,6 +76,11 @@ func TestReference(t *testing.T) {
 	if err := json.Unmarshal(data, &want); err != nil {
 		t.Fatal(err)
 	}
+	return want
+}
+
+func TestReference(t *testing.T) {
+	want := readReference(t)
 	for i, c := range want.Cases {
 		name := fmt.Sprintf("case %d: ", i)
 		mean := statistics.MeanOf(observations(c.Clusters, c.Values))

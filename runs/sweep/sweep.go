@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -234,6 +235,55 @@ func (s *Sweep) Watch(ctx context.Context, progress func(*orchestratorv1.SweepPr
 		_, _, err := s.create(ctx)
 		return err
 	}, handle)
+}
+
+// Select has creations of the sweep queue only these rollouts, by their numbers in the plan.
+func (s *Sweep) Select(rollouts []int) {
+	s.request.Rollouts = &orchestratorv1.RolloutSelection{}
+	for _, n := range rollouts {
+		s.request.Rollouts.Numbers = append(s.request.Rollouts.Numbers, int32(n))
+	}
+}
+
+// Queue queues rollouts of the created sweep, by their numbers in the plan.
+func (s *Sweep) Queue(ctx context.Context, rollouts []int) error {
+	s.Select(rollouts)
+	_, _, err := s.create(ctx)
+	return err
+}
+
+// errComplete means that a watch got all results that it waits for.
+var errComplete = errors.New("all awaited results are there")
+
+// Await is Watch until the rollouts with these ids have a result. It calls handle also for results
+// of others.
+func (s *Sweep) Await(ctx context.Context, ids map[string]bool, progress func(*orchestratorv1.SweepProgress), handle func(*busv1.Result) error) error {
+	waiting := maps.Clone(ids)
+	if len(waiting) == 0 {
+		return nil
+	}
+	err := Watch(ctx, s.orchestrator, s.ID(), func(now *orchestratorv1.SweepProgress) error {
+		if progress != nil {
+			progress(now)
+		}
+		if !now.GetCounted() || now.GetRunning()+now.GetQueued()+now.GetScoring()+now.GetRetrying() >= int64(len(waiting)) {
+			return nil
+		}
+		_, _, err := s.create(ctx)
+		return err
+	}, func(result *busv1.Result) error {
+		if err := handle(result); err != nil {
+			return err
+		}
+		if delete(waiting, result.GetRollout().GetId()); len(waiting) == 0 {
+			return errComplete
+		}
+		return nil
+	})
+	if errors.Is(err, errComplete) {
+		return nil
+	}
+	return err
 }
 
 // errEnded means that a watch got its last event.

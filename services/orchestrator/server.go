@@ -149,10 +149,24 @@ func (s *server) createSweep(ctx context.Context, req *orchestratorv1.CreateSwee
 	if err != nil {
 		return 0, 0, err
 	}
-	if err := s.bus.Enqueue(ctx, missing); err != nil {
+	if err := s.bus.Enqueue(ctx, selected(missing, rollouts, req.GetRollouts())); err != nil {
 		return 0, 0, err
 	}
 	return len(rollouts), len(rollouts) - len(missing), nil
+}
+
+// selected returns the jobs of selected rollouts of a plan, all without a selection.
+func selected(jobs []*busv1.Job, plan []*busv1.Rollout, selection *orchestratorv1.RolloutSelection) []*busv1.Job {
+	if selection == nil {
+		return jobs
+	}
+	ids := make(map[string]bool)
+	for _, n := range selection.GetNumbers() {
+		if int(n) < len(plan) {
+			ids[plan[n].GetId()] = true
+		}
+	}
+	return slices.DeleteFunc(jobs, func(job *busv1.Job) bool { return !ids[job.GetRollout().GetId()] })
 }
 
 // putSweep stores a sweep and its limits, if they fit into the budgets of the caller's team.

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 import statsmodels.api as sm
-from scipy import stats
+from scipy import optimize, special, stats
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint
 
@@ -39,6 +39,69 @@ def exact(values, clusters):
     return {"low": float(np.nan_to_num(low, nan=0.0)), "high": float(np.nan_to_num(high, nan=1.0))}
 
 
+def betting(values, low, high, miss):
+    y = (np.array(values) - low) / (high - low)
+    stakes = np.array([0.03, 0.06, 0.12, 0.24, 0.4, 0.6, 0.8, 0.95])
+
+    def bound(y):
+        def wealth(mean):
+            logs = np.log1p(stakes[:, None] * (y[None, :] / mean - 1)).sum(axis=1)
+            return special.logsumexp(logs) - math.log(len(stakes)) - math.log(2 / miss)
+
+        if wealth(1e-15) < 0:
+            return 0.0
+        return optimize.brentq(wealth, 1e-15, 1, xtol=1e-15, rtol=1e-14)
+
+    return {"low": low + (high - low) * bound(y), "high": high - (high - low) * bound(1 - y)}
+
+
+def flip_course(looks, clusters, mean):
+    """The number of the look that rejects a mean, from 0, or None."""
+    signs = np.array(list(itertools.product([1, -1], repeat=clusters)))
+    values, left, crossed = np.zeros(clusters), np.ones(len(signs), bool), 0
+    for n, look in enumerate(looks):
+        for draw in look["draws"]:
+            values[draw["cluster"]] = draw["value"] - mean
+        sums = abs(signs @ values)
+        allowed = math.floor(look["spent"] * len(signs) + 1e-12) - crossed
+        levels = sorted(set(np.round(sums[left], 11)), reverse=True)
+        rejected = np.zeros(len(signs), bool)
+        for level in levels:
+            group = left & (abs(sums - level) < 1e-10)
+            if rejected.sum() + group.sum() > allowed:
+                break
+            rejected |= group
+        left &= ~rejected
+        crossed += rejected.sum()
+        if not left[0]:  # the first signs are those that were observed
+            return n
+    return None
+
+
+def flips(random, clusters, effect):
+    values = np.round(random.normal(effect, 0.3, clusters).clip(-1, 1), 2)
+    again = np.round((values + random.normal(0, 0.05, clusters)).clip(-1, 1), 2)
+    looks, half = [], clusters // 2
+    for part, (of, cluster) in enumerate([(values, range(half)), (values, range(half, clusters)), (again, range(clusters))]):
+        looks.append({"draws": [{"cluster": c, "value": of[c]} for c in cluster], "spent": 0.05 * ((part + 1) / 3) ** 2})
+    mean = again.mean()
+
+    def bound(outside):
+        kept = mean
+        if flip_course(looks, clusters, outside) is None:
+            return outside
+        while abs(outside - kept) > 1e-12:
+            middle = (kept + outside) / 2
+            if flip_course(looks, clusters, middle) is None:
+                kept = middle
+            else:
+                outside = middle
+        return kept
+
+    at = flip_course(looks, clusters, 0)
+    return {"clusters": clusters, "looks": looks, "rejected": -1 if at is None else at, "low": bound(-1.0), "high": bound(1.0)}
+
+
 def main():
     random = np.random.default_rng(7)
     cases = []
@@ -59,7 +122,12 @@ def main():
     quantiles = [
         {"p": q, "clusters": g, "quantile": stats.t.ppf(q, g - 1)} for q in (0.8, 0.9, 0.975) for g in (2, 3, 11, 129, 1032)
     ]
-    print(json.dumps({"cases": cases, "passes": passes, "p": p, "holm": multipletests(p, method="holm")[1].tolist(), "quantiles": quantiles}, indent=1))
+    bets = []
+    for n, low, effect in [(1, 0, 0.9), (8, -1, 0.4), (60, 0, 0.8), (60, -1, 0.1), (400, -1, 0.02)]:
+        values = np.round(random.normal(effect, 0.3, n).clip(low, 1), 3).tolist()
+        bets.append({"draws": values, "low": low, "miss": 0.05, "interval": betting(values, low, 1, 0.05)})
+    courses = [flips(random, n, effect) for n, effect in [(6, 0.6), (8, 0.3), (10, 0.2), (10, 0.4), (10, 0), (11, 0.3)]]
+    print(json.dumps({"bets": bets, "courses": courses, "cases": cases, "passes": passes, "p": p, "holm": multipletests(p, method="holm")[1].tolist(), "quantiles": quantiles}, indent=1))
 
 
 main()

@@ -20,6 +20,7 @@ this process and keep their data below the output directory.`,
 		Example: `  toolsandbox run --agent oracle --out out
   toolsandbox run --agent random --trials 3 --scenarios 'wifi_*,add_*' --out floor
   toolsandbox run --agent grpc://localhost:9000 --parallel 8 --out mine
+  toolsandbox run --agent unhelpful --against random --until-decided --out told
   toolsandbox run --agent oracle --out out --resume
   toolsandbox run --config experiment.yaml --out experiment
   toolsandbox run --replay out --out again`,
@@ -47,9 +48,9 @@ func addRunSettings(cmd *cobra.Command) *play.Options {
 func runGroups() []group {
 	return []group{
 		{"Scenarios", []string{"scenarios", "variants", "pack", "trials", "seed", "services"}},
-		{"Players", []string{"agent", "user", "attach-listen"}},
+		{"Players", []string{"agent", "against", "user", "attach-listen"}},
 		{"Models", []string{"base-url", "temperature", "max-tokens", "reasoning-effort"}},
-		{"Limits", []string{"parallel", "spend-tokens", "spend-usd"}},
+		{"Limits", []string{"parallel", "spend-tokens", "spend-usd", "until-decided", "until-width"}},
 		{"Resume and replay", []string{"resume", "replay"}},
 		{"Output", []string{"out", "json", "log-level", "otlp-endpoint"}},
 		{"Remote services", []string{"remote", "orchestrator-addr", "evaluator-addr", "sweep-id"}},

@@ -245,7 +245,10 @@ type CreateSweepRequest struct {
 	Round int32 `protobuf:"varint,4,opt,name=round,proto3" json:"round,omitempty"`
 	// Ids of rollouts that GetTrajectory could not read (DATA_LOSS). Those that still cannot be read
 	// are played again in the round, from what is left of them. Not part of the specification.
-	Damaged       []string `protobuf:"bytes,5,rep,name=damaged,proto3" json:"damaged,omitempty"`
+	Damaged []string `protobuf:"bytes,5,rep,name=damaged,proto3" json:"damaged,omitempty"`
+	// The rollouts to queue now. The others stay in the plan, and a later creation may queue them. Not
+	// part of the specification. Unset queues all.
+	Rollouts      *RolloutSelection `protobuf:"bytes,6,opt,name=rollouts,proto3" json:"rollouts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -315,6 +318,59 @@ func (x *CreateSweepRequest) GetDamaged() []string {
 	return nil
 }
 
+func (x *CreateSweepRequest) GetRollouts() *RolloutSelection {
+	if x != nil {
+		return x.Rollouts
+	}
+	return nil
+}
+
+// RolloutSelection selects rollouts of a plan.
+type RolloutSelection struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Numbers of the rollouts in the plan, from 0. Empty selects none.
+	Numbers       []int32 `protobuf:"varint,1,rep,packed,name=numbers,proto3" json:"numbers,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RolloutSelection) Reset() {
+	*x = RolloutSelection{}
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RolloutSelection) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RolloutSelection) ProtoMessage() {}
+
+func (x *RolloutSelection) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RolloutSelection.ProtoReflect.Descriptor instead.
+func (*RolloutSelection) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *RolloutSelection) GetNumbers() []int32 {
+	if x != nil {
+		return x.Numbers
+	}
+	return nil
+}
+
 // CreateSweepResponse holds the size of the sweep.
 type CreateSweepResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -328,7 +384,7 @@ type CreateSweepResponse struct {
 
 func (x *CreateSweepResponse) Reset() {
 	*x = CreateSweepResponse{}
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[3]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -340,7 +396,7 @@ func (x *CreateSweepResponse) String() string {
 func (*CreateSweepResponse) ProtoMessage() {}
 
 func (x *CreateSweepResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[3]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -353,7 +409,7 @@ func (x *CreateSweepResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateSweepResponse.ProtoReflect.Descriptor instead.
 func (*CreateSweepResponse) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{3}
+	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *CreateSweepResponse) GetTotal() int64 {
@@ -381,7 +437,7 @@ type WatchSweepRequest struct {
 
 func (x *WatchSweepRequest) Reset() {
 	*x = WatchSweepRequest{}
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[4]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -393,7 +449,7 @@ func (x *WatchSweepRequest) String() string {
 func (*WatchSweepRequest) ProtoMessage() {}
 
 func (x *WatchSweepRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[4]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -406,7 +462,7 @@ func (x *WatchSweepRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchSweepRequest.ProtoReflect.Descriptor instead.
 func (*WatchSweepRequest) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{4}
+	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *WatchSweepRequest) GetSweepId() string {
@@ -433,7 +489,7 @@ type WatchSweepResponse struct {
 
 func (x *WatchSweepResponse) Reset() {
 	*x = WatchSweepResponse{}
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[5]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -445,7 +501,7 @@ func (x *WatchSweepResponse) String() string {
 func (*WatchSweepResponse) ProtoMessage() {}
 
 func (x *WatchSweepResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[5]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -458,7 +514,7 @@ func (x *WatchSweepResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchSweepResponse.ProtoReflect.Descriptor instead.
 func (*WatchSweepResponse) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{5}
+	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *WatchSweepResponse) GetEvent() isWatchSweepResponse_Event {
@@ -553,7 +609,7 @@ type SweepProgress struct {
 
 func (x *SweepProgress) Reset() {
 	*x = SweepProgress{}
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[6]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -565,7 +621,7 @@ func (x *SweepProgress) String() string {
 func (*SweepProgress) ProtoMessage() {}
 
 func (x *SweepProgress) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[6]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -578,7 +634,7 @@ func (x *SweepProgress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SweepProgress.ProtoReflect.Descriptor instead.
 func (*SweepProgress) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{6}
+	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *SweepProgress) GetTotal() int64 {
@@ -673,7 +729,7 @@ type ProviderProgress struct {
 
 func (x *ProviderProgress) Reset() {
 	*x = ProviderProgress{}
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[7]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -685,7 +741,7 @@ func (x *ProviderProgress) String() string {
 func (*ProviderProgress) ProtoMessage() {}
 
 func (x *ProviderProgress) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[7]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -698,7 +754,7 @@ func (x *ProviderProgress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProviderProgress.ProtoReflect.Descriptor instead.
 func (*ProviderProgress) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{7}
+	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ProviderProgress) GetProvider() string {
@@ -736,7 +792,7 @@ type SweepEnd struct {
 
 func (x *SweepEnd) Reset() {
 	*x = SweepEnd{}
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[8]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -748,7 +804,7 @@ func (x *SweepEnd) String() string {
 func (*SweepEnd) ProtoMessage() {}
 
 func (x *SweepEnd) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[8]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -761,7 +817,7 @@ func (x *SweepEnd) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SweepEnd.ProtoReflect.Descriptor instead.
 func (*SweepEnd) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{8}
+	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *SweepEnd) GetCancelled() bool {
@@ -789,7 +845,7 @@ type CancelSweepRequest struct {
 
 func (x *CancelSweepRequest) Reset() {
 	*x = CancelSweepRequest{}
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[9]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -801,7 +857,7 @@ func (x *CancelSweepRequest) String() string {
 func (*CancelSweepRequest) ProtoMessage() {}
 
 func (x *CancelSweepRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[9]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -814,7 +870,7 @@ func (x *CancelSweepRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelSweepRequest.ProtoReflect.Descriptor instead.
 func (*CancelSweepRequest) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{9}
+	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *CancelSweepRequest) GetSweepId() string {
@@ -835,7 +891,7 @@ type CancelSweepResponse struct {
 
 func (x *CancelSweepResponse) Reset() {
 	*x = CancelSweepResponse{}
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[10]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -847,7 +903,7 @@ func (x *CancelSweepResponse) String() string {
 func (*CancelSweepResponse) ProtoMessage() {}
 
 func (x *CancelSweepResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[10]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -860,7 +916,7 @@ func (x *CancelSweepResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelSweepResponse.ProtoReflect.Descriptor instead.
 func (*CancelSweepResponse) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{10}
+	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *CancelSweepResponse) GetSweep() *SweepInfo {
@@ -883,7 +939,7 @@ type GetSweepRequest struct {
 
 func (x *GetSweepRequest) Reset() {
 	*x = GetSweepRequest{}
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[11]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -895,7 +951,7 @@ func (x *GetSweepRequest) String() string {
 func (*GetSweepRequest) ProtoMessage() {}
 
 func (x *GetSweepRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[11]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -908,7 +964,7 @@ func (x *GetSweepRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetSweepRequest.ProtoReflect.Descriptor instead.
 func (*GetSweepRequest) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{11}
+	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *GetSweepRequest) GetSweepId() string {
@@ -936,7 +992,7 @@ type GetSweepResponse struct {
 
 func (x *GetSweepResponse) Reset() {
 	*x = GetSweepResponse{}
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[12]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -948,7 +1004,7 @@ func (x *GetSweepResponse) String() string {
 func (*GetSweepResponse) ProtoMessage() {}
 
 func (x *GetSweepResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[12]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -961,7 +1017,7 @@ func (x *GetSweepResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetSweepResponse.ProtoReflect.Descriptor instead.
 func (*GetSweepResponse) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{12}
+	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *GetSweepResponse) GetSweep() *SweepInfo {
@@ -991,7 +1047,7 @@ type UpdateSweepRequest struct {
 
 func (x *UpdateSweepRequest) Reset() {
 	*x = UpdateSweepRequest{}
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[13]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1003,7 +1059,7 @@ func (x *UpdateSweepRequest) String() string {
 func (*UpdateSweepRequest) ProtoMessage() {}
 
 func (x *UpdateSweepRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[13]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1016,7 +1072,7 @@ func (x *UpdateSweepRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateSweepRequest.ProtoReflect.Descriptor instead.
 func (*UpdateSweepRequest) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{13}
+	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *UpdateSweepRequest) GetSweepId() string {
@@ -1065,7 +1121,7 @@ type UpdateSweepResponse struct {
 
 func (x *UpdateSweepResponse) Reset() {
 	*x = UpdateSweepResponse{}
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[14]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1077,7 +1133,7 @@ func (x *UpdateSweepResponse) String() string {
 func (*UpdateSweepResponse) ProtoMessage() {}
 
 func (x *UpdateSweepResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[14]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1090,7 +1146,7 @@ func (x *UpdateSweepResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateSweepResponse.ProtoReflect.Descriptor instead.
 func (*UpdateSweepResponse) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{14}
+	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *UpdateSweepResponse) GetSweep() *SweepInfo {
@@ -1111,7 +1167,7 @@ type RequeueSweepRequest struct {
 
 func (x *RequeueSweepRequest) Reset() {
 	*x = RequeueSweepRequest{}
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[15]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1123,7 +1179,7 @@ func (x *RequeueSweepRequest) String() string {
 func (*RequeueSweepRequest) ProtoMessage() {}
 
 func (x *RequeueSweepRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[15]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1136,7 +1192,7 @@ func (x *RequeueSweepRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequeueSweepRequest.ProtoReflect.Descriptor instead.
 func (*RequeueSweepRequest) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{15}
+	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *RequeueSweepRequest) GetSweepId() string {
@@ -1159,7 +1215,7 @@ type RequeueSweepResponse struct {
 
 func (x *RequeueSweepResponse) Reset() {
 	*x = RequeueSweepResponse{}
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[16]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1171,7 +1227,7 @@ func (x *RequeueSweepResponse) String() string {
 func (*RequeueSweepResponse) ProtoMessage() {}
 
 func (x *RequeueSweepResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[16]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1184,7 +1240,7 @@ func (x *RequeueSweepResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequeueSweepResponse.ProtoReflect.Descriptor instead.
 func (*RequeueSweepResponse) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{16}
+	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *RequeueSweepResponse) GetRollouts() int64 {
@@ -1212,7 +1268,7 @@ type DeleteSweepRequest struct {
 
 func (x *DeleteSweepRequest) Reset() {
 	*x = DeleteSweepRequest{}
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[17]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1224,7 +1280,7 @@ func (x *DeleteSweepRequest) String() string {
 func (*DeleteSweepRequest) ProtoMessage() {}
 
 func (x *DeleteSweepRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[17]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1237,7 +1293,7 @@ func (x *DeleteSweepRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteSweepRequest.ProtoReflect.Descriptor instead.
 func (*DeleteSweepRequest) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{17}
+	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *DeleteSweepRequest) GetSweepId() string {
@@ -1256,7 +1312,7 @@ type DeleteSweepResponse struct {
 
 func (x *DeleteSweepResponse) Reset() {
 	*x = DeleteSweepResponse{}
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[18]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1268,7 +1324,7 @@ func (x *DeleteSweepResponse) String() string {
 func (*DeleteSweepResponse) ProtoMessage() {}
 
 func (x *DeleteSweepResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[18]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1281,7 +1337,7 @@ func (x *DeleteSweepResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteSweepResponse.ProtoReflect.Descriptor instead.
 func (*DeleteSweepResponse) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{18}
+	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{19}
 }
 
 // GetTrajectoryRequest names a rollout.
@@ -1295,7 +1351,7 @@ type GetTrajectoryRequest struct {
 
 func (x *GetTrajectoryRequest) Reset() {
 	*x = GetTrajectoryRequest{}
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[19]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1307,7 +1363,7 @@ func (x *GetTrajectoryRequest) String() string {
 func (*GetTrajectoryRequest) ProtoMessage() {}
 
 func (x *GetTrajectoryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[19]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1320,7 +1376,7 @@ func (x *GetTrajectoryRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTrajectoryRequest.ProtoReflect.Descriptor instead.
 func (*GetTrajectoryRequest) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{19}
+	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *GetTrajectoryRequest) GetRolloutId() string {
@@ -1366,7 +1422,7 @@ type GetTrajectoryResponse struct {
 
 func (x *GetTrajectoryResponse) Reset() {
 	*x = GetTrajectoryResponse{}
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[20]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1378,7 +1434,7 @@ func (x *GetTrajectoryResponse) String() string {
 func (*GetTrajectoryResponse) ProtoMessage() {}
 
 func (x *GetTrajectoryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[20]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1391,7 +1447,7 @@ func (x *GetTrajectoryResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTrajectoryResponse.ProtoReflect.Descriptor instead.
 func (*GetTrajectoryResponse) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{20}
+	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *GetTrajectoryResponse) GetRollout() *v13.Rollout {
@@ -1499,7 +1555,7 @@ type Work struct {
 
 func (x *Work) Reset() {
 	*x = Work{}
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[21]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1511,7 +1567,7 @@ func (x *Work) String() string {
 func (*Work) ProtoMessage() {}
 
 func (x *Work) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[21]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1524,7 +1580,7 @@ func (x *Work) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Work.ProtoReflect.Descriptor instead.
 func (*Work) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{21}
+	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Work) GetStarted() *timestamppb.Timestamp {
@@ -1559,7 +1615,7 @@ type RecordedItem struct {
 
 func (x *RecordedItem) Reset() {
 	*x = RecordedItem{}
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[22]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1571,7 +1627,7 @@ func (x *RecordedItem) String() string {
 func (*RecordedItem) ProtoMessage() {}
 
 func (x *RecordedItem) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[22]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1584,7 +1640,7 @@ func (x *RecordedItem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordedItem.ProtoReflect.Descriptor instead.
 func (*RecordedItem) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{22}
+	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *RecordedItem) GetIndex() int32 {
@@ -1648,7 +1704,7 @@ type GetRecordingRequest struct {
 
 func (x *GetRecordingRequest) Reset() {
 	*x = GetRecordingRequest{}
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[23]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1660,7 +1716,7 @@ func (x *GetRecordingRequest) String() string {
 func (*GetRecordingRequest) ProtoMessage() {}
 
 func (x *GetRecordingRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[23]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1673,7 +1729,7 @@ func (x *GetRecordingRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetRecordingRequest.ProtoReflect.Descriptor instead.
 func (*GetRecordingRequest) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{23}
+	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *GetRecordingRequest) GetRolloutId() string {
@@ -1694,7 +1750,7 @@ type GetRecordingResponse struct {
 
 func (x *GetRecordingResponse) Reset() {
 	*x = GetRecordingResponse{}
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[24]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1706,7 +1762,7 @@ func (x *GetRecordingResponse) String() string {
 func (*GetRecordingResponse) ProtoMessage() {}
 
 func (x *GetRecordingResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[24]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1719,7 +1775,7 @@ func (x *GetRecordingResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetRecordingResponse.ProtoReflect.Descriptor instead.
 func (*GetRecordingResponse) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{24}
+	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *GetRecordingResponse) GetItem() *RecordedItem {
@@ -1742,7 +1798,7 @@ type PutRecordingRequest struct {
 
 func (x *PutRecordingRequest) Reset() {
 	*x = PutRecordingRequest{}
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[25]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1754,7 +1810,7 @@ func (x *PutRecordingRequest) String() string {
 func (*PutRecordingRequest) ProtoMessage() {}
 
 func (x *PutRecordingRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[25]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1767,7 +1823,7 @@ func (x *PutRecordingRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PutRecordingRequest.ProtoReflect.Descriptor instead.
 func (*PutRecordingRequest) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{25}
+	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *PutRecordingRequest) GetRolloutId() string {
@@ -1793,7 +1849,7 @@ type PutRecordingResponse struct {
 
 func (x *PutRecordingResponse) Reset() {
 	*x = PutRecordingResponse{}
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[26]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1805,7 +1861,7 @@ func (x *PutRecordingResponse) String() string {
 func (*PutRecordingResponse) ProtoMessage() {}
 
 func (x *PutRecordingResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[26]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1818,7 +1874,7 @@ func (x *PutRecordingResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PutRecordingResponse.ProtoReflect.Descriptor instead.
 func (*PutRecordingResponse) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{26}
+	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{27}
 }
 
 // ListSweepsRequest asks for a page of sweeps.
@@ -1834,7 +1890,7 @@ type ListSweepsRequest struct {
 
 func (x *ListSweepsRequest) Reset() {
 	*x = ListSweepsRequest{}
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[27]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1846,7 +1902,7 @@ func (x *ListSweepsRequest) String() string {
 func (*ListSweepsRequest) ProtoMessage() {}
 
 func (x *ListSweepsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[27]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1859,7 +1915,7 @@ func (x *ListSweepsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSweepsRequest.ProtoReflect.Descriptor instead.
 func (*ListSweepsRequest) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{27}
+	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ListSweepsRequest) GetPageSize() int32 {
@@ -1913,7 +1969,7 @@ type SweepInfo struct {
 
 func (x *SweepInfo) Reset() {
 	*x = SweepInfo{}
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[28]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1925,7 +1981,7 @@ func (x *SweepInfo) String() string {
 func (*SweepInfo) ProtoMessage() {}
 
 func (x *SweepInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[28]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1938,7 +1994,7 @@ func (x *SweepInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SweepInfo.ProtoReflect.Descriptor instead.
 func (*SweepInfo) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{28}
+	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *SweepInfo) GetId() string {
@@ -2045,7 +2101,7 @@ type ListSweepsResponse struct {
 
 func (x *ListSweepsResponse) Reset() {
 	*x = ListSweepsResponse{}
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[29]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2057,7 +2113,7 @@ func (x *ListSweepsResponse) String() string {
 func (*ListSweepsResponse) ProtoMessage() {}
 
 func (x *ListSweepsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[29]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2070,7 +2126,7 @@ func (x *ListSweepsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSweepsResponse.ProtoReflect.Descriptor instead.
 func (*ListSweepsResponse) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{29}
+	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ListSweepsResponse) GetSweeps() []*SweepInfo {
@@ -2110,14 +2166,17 @@ const file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDesc = "" +
 	"\r_repeat_limit\"\x8e\x01\n" +
 	"\rSweepScenario\x129\n" +
 	"\x05setup\x18\x01 \x01(\v2\x1b.toolsandbox.setup.v1.SetupB\x06\xbaH\x03\xc8\x01\x01R\x05setup\x12B\n" +
-	"\x11evaluation_digest\x18\x02 \x01(\tB\x15\xbaH\x12r\x102\x0e^[0-9a-f]{64}$R\x10evaluationDigest\"\x90\x02\n" +
+	"\x11evaluation_digest\x18\x02 \x01(\tB\x15\xbaH\x12r\x102\x0e^[0-9a-f]{64}$R\x10evaluationDigest\"\xdb\x02\n" +
 	"\x12CreateSweepRequest\x128\n" +
 	"\bsweep_id\x18\x01 \x01(\tB\x1d\xbaH\x1ar\x182\x16^[A-Za-z0-9_-]{1,100}$R\asweepId\x12B\n" +
 	"\x04spec\x18\x02 \x01(\v2&.toolsandbox.orchestrator.v1.SweepSpecB\x06\xbaH\x03\xc8\x01\x01R\x04spec\x12C\n" +
 	"\vspend_limit\x18\x03 \x01(\v2\".toolsandbox.agentgw.v1.SpendLimitR\n" +
 	"spendLimit\x12\x1d\n" +
 	"\x05round\x18\x04 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\x05round\x12\x18\n" +
-	"\adamaged\x18\x05 \x03(\tR\adamaged\"?\n" +
+	"\adamaged\x18\x05 \x03(\tR\adamaged\x12I\n" +
+	"\brollouts\x18\x06 \x01(\v2-.toolsandbox.orchestrator.v1.RolloutSelectionR\brollouts\":\n" +
+	"\x10RolloutSelection\x12&\n" +
+	"\anumbers\x18\x01 \x03(\x05B\f\xbaH\t\x92\x01\x06\"\x04\x1a\x02(\x00R\anumbers\"?\n" +
 	"\x13CreateSweepResponse\x12\x14\n" +
 	"\x05total\x18\x01 \x01(\x03R\x05total\x12\x12\n" +
 	"\x04done\x18\x02 \x01(\x03R\x04done\"M\n" +
@@ -2271,119 +2330,121 @@ func file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP() []byte {
 	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescData
 }
 
-var file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes = make([]protoimpl.MessageInfo, 31)
+var file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes = make([]protoimpl.MessageInfo, 32)
 var file_toolsandbox_orchestrator_v1_orchestrator_proto_goTypes = []any{
 	(*SweepSpec)(nil),             // 0: toolsandbox.orchestrator.v1.SweepSpec
 	(*SweepScenario)(nil),         // 1: toolsandbox.orchestrator.v1.SweepScenario
 	(*CreateSweepRequest)(nil),    // 2: toolsandbox.orchestrator.v1.CreateSweepRequest
-	(*CreateSweepResponse)(nil),   // 3: toolsandbox.orchestrator.v1.CreateSweepResponse
-	(*WatchSweepRequest)(nil),     // 4: toolsandbox.orchestrator.v1.WatchSweepRequest
-	(*WatchSweepResponse)(nil),    // 5: toolsandbox.orchestrator.v1.WatchSweepResponse
-	(*SweepProgress)(nil),         // 6: toolsandbox.orchestrator.v1.SweepProgress
-	(*ProviderProgress)(nil),      // 7: toolsandbox.orchestrator.v1.ProviderProgress
-	(*SweepEnd)(nil),              // 8: toolsandbox.orchestrator.v1.SweepEnd
-	(*CancelSweepRequest)(nil),    // 9: toolsandbox.orchestrator.v1.CancelSweepRequest
-	(*CancelSweepResponse)(nil),   // 10: toolsandbox.orchestrator.v1.CancelSweepResponse
-	(*GetSweepRequest)(nil),       // 11: toolsandbox.orchestrator.v1.GetSweepRequest
-	(*GetSweepResponse)(nil),      // 12: toolsandbox.orchestrator.v1.GetSweepResponse
-	(*UpdateSweepRequest)(nil),    // 13: toolsandbox.orchestrator.v1.UpdateSweepRequest
-	(*UpdateSweepResponse)(nil),   // 14: toolsandbox.orchestrator.v1.UpdateSweepResponse
-	(*RequeueSweepRequest)(nil),   // 15: toolsandbox.orchestrator.v1.RequeueSweepRequest
-	(*RequeueSweepResponse)(nil),  // 16: toolsandbox.orchestrator.v1.RequeueSweepResponse
-	(*DeleteSweepRequest)(nil),    // 17: toolsandbox.orchestrator.v1.DeleteSweepRequest
-	(*DeleteSweepResponse)(nil),   // 18: toolsandbox.orchestrator.v1.DeleteSweepResponse
-	(*GetTrajectoryRequest)(nil),  // 19: toolsandbox.orchestrator.v1.GetTrajectoryRequest
-	(*GetTrajectoryResponse)(nil), // 20: toolsandbox.orchestrator.v1.GetTrajectoryResponse
-	(*Work)(nil),                  // 21: toolsandbox.orchestrator.v1.Work
-	(*RecordedItem)(nil),          // 22: toolsandbox.orchestrator.v1.RecordedItem
-	(*GetRecordingRequest)(nil),   // 23: toolsandbox.orchestrator.v1.GetRecordingRequest
-	(*GetRecordingResponse)(nil),  // 24: toolsandbox.orchestrator.v1.GetRecordingResponse
-	(*PutRecordingRequest)(nil),   // 25: toolsandbox.orchestrator.v1.PutRecordingRequest
-	(*PutRecordingResponse)(nil),  // 26: toolsandbox.orchestrator.v1.PutRecordingResponse
-	(*ListSweepsRequest)(nil),     // 27: toolsandbox.orchestrator.v1.ListSweepsRequest
-	(*SweepInfo)(nil),             // 28: toolsandbox.orchestrator.v1.SweepInfo
-	(*ListSweepsResponse)(nil),    // 29: toolsandbox.orchestrator.v1.ListSweepsResponse
-	nil,                           // 30: toolsandbox.orchestrator.v1.GetTrajectoryResponse.TimesEntry
-	(*v1.Player)(nil),             // 31: toolsandbox.agentgw.v1.Player
-	(v11.HostedServices)(0),       // 32: toolsandbox.toolhost.v1.HostedServices
-	(*v12.Setup)(nil),             // 33: toolsandbox.setup.v1.Setup
-	(*v1.SpendLimit)(nil),         // 34: toolsandbox.agentgw.v1.SpendLimit
-	(*v13.Result)(nil),            // 35: toolsandbox.bus.v1.Result
-	(*v13.Rollout)(nil),           // 36: toolsandbox.bus.v1.Rollout
-	(*v14.Message)(nil),           // 37: toolsandbox.world.v1.Message
-	(*v14.Table)(nil),             // 38: toolsandbox.world.v1.Table
-	(*v13.End)(nil),               // 39: toolsandbox.bus.v1.End
-	(*timestamppb.Timestamp)(nil), // 40: google.protobuf.Timestamp
-	(*v13.TurnUsage)(nil),         // 41: toolsandbox.bus.v1.TurnUsage
-	(*v13.AnsweredTurn)(nil),      // 42: toolsandbox.bus.v1.AnsweredTurn
-	(*v1.RecordedTurn)(nil),       // 43: toolsandbox.agentgw.v1.RecordedTurn
-	(*v11.ServiceAnswer)(nil),     // 44: toolsandbox.toolhost.v1.ServiceAnswer
-	(*v1.Cost)(nil),               // 45: toolsandbox.agentgw.v1.Cost
+	(*RolloutSelection)(nil),      // 3: toolsandbox.orchestrator.v1.RolloutSelection
+	(*CreateSweepResponse)(nil),   // 4: toolsandbox.orchestrator.v1.CreateSweepResponse
+	(*WatchSweepRequest)(nil),     // 5: toolsandbox.orchestrator.v1.WatchSweepRequest
+	(*WatchSweepResponse)(nil),    // 6: toolsandbox.orchestrator.v1.WatchSweepResponse
+	(*SweepProgress)(nil),         // 7: toolsandbox.orchestrator.v1.SweepProgress
+	(*ProviderProgress)(nil),      // 8: toolsandbox.orchestrator.v1.ProviderProgress
+	(*SweepEnd)(nil),              // 9: toolsandbox.orchestrator.v1.SweepEnd
+	(*CancelSweepRequest)(nil),    // 10: toolsandbox.orchestrator.v1.CancelSweepRequest
+	(*CancelSweepResponse)(nil),   // 11: toolsandbox.orchestrator.v1.CancelSweepResponse
+	(*GetSweepRequest)(nil),       // 12: toolsandbox.orchestrator.v1.GetSweepRequest
+	(*GetSweepResponse)(nil),      // 13: toolsandbox.orchestrator.v1.GetSweepResponse
+	(*UpdateSweepRequest)(nil),    // 14: toolsandbox.orchestrator.v1.UpdateSweepRequest
+	(*UpdateSweepResponse)(nil),   // 15: toolsandbox.orchestrator.v1.UpdateSweepResponse
+	(*RequeueSweepRequest)(nil),   // 16: toolsandbox.orchestrator.v1.RequeueSweepRequest
+	(*RequeueSweepResponse)(nil),  // 17: toolsandbox.orchestrator.v1.RequeueSweepResponse
+	(*DeleteSweepRequest)(nil),    // 18: toolsandbox.orchestrator.v1.DeleteSweepRequest
+	(*DeleteSweepResponse)(nil),   // 19: toolsandbox.orchestrator.v1.DeleteSweepResponse
+	(*GetTrajectoryRequest)(nil),  // 20: toolsandbox.orchestrator.v1.GetTrajectoryRequest
+	(*GetTrajectoryResponse)(nil), // 21: toolsandbox.orchestrator.v1.GetTrajectoryResponse
+	(*Work)(nil),                  // 22: toolsandbox.orchestrator.v1.Work
+	(*RecordedItem)(nil),          // 23: toolsandbox.orchestrator.v1.RecordedItem
+	(*GetRecordingRequest)(nil),   // 24: toolsandbox.orchestrator.v1.GetRecordingRequest
+	(*GetRecordingResponse)(nil),  // 25: toolsandbox.orchestrator.v1.GetRecordingResponse
+	(*PutRecordingRequest)(nil),   // 26: toolsandbox.orchestrator.v1.PutRecordingRequest
+	(*PutRecordingResponse)(nil),  // 27: toolsandbox.orchestrator.v1.PutRecordingResponse
+	(*ListSweepsRequest)(nil),     // 28: toolsandbox.orchestrator.v1.ListSweepsRequest
+	(*SweepInfo)(nil),             // 29: toolsandbox.orchestrator.v1.SweepInfo
+	(*ListSweepsResponse)(nil),    // 30: toolsandbox.orchestrator.v1.ListSweepsResponse
+	nil,                           // 31: toolsandbox.orchestrator.v1.GetTrajectoryResponse.TimesEntry
+	(*v1.Player)(nil),             // 32: toolsandbox.agentgw.v1.Player
+	(v11.HostedServices)(0),       // 33: toolsandbox.toolhost.v1.HostedServices
+	(*v12.Setup)(nil),             // 34: toolsandbox.setup.v1.Setup
+	(*v1.SpendLimit)(nil),         // 35: toolsandbox.agentgw.v1.SpendLimit
+	(*v13.Result)(nil),            // 36: toolsandbox.bus.v1.Result
+	(*v13.Rollout)(nil),           // 37: toolsandbox.bus.v1.Rollout
+	(*v14.Message)(nil),           // 38: toolsandbox.world.v1.Message
+	(*v14.Table)(nil),             // 39: toolsandbox.world.v1.Table
+	(*v13.End)(nil),               // 40: toolsandbox.bus.v1.End
+	(*timestamppb.Timestamp)(nil), // 41: google.protobuf.Timestamp
+	(*v13.TurnUsage)(nil),         // 42: toolsandbox.bus.v1.TurnUsage
+	(*v13.AnsweredTurn)(nil),      // 43: toolsandbox.bus.v1.AnsweredTurn
+	(*v1.RecordedTurn)(nil),       // 44: toolsandbox.agentgw.v1.RecordedTurn
+	(*v11.ServiceAnswer)(nil),     // 45: toolsandbox.toolhost.v1.ServiceAnswer
+	(*v1.Cost)(nil),               // 46: toolsandbox.agentgw.v1.Cost
 }
 var file_toolsandbox_orchestrator_v1_orchestrator_proto_depIdxs = []int32{
 	1,  // 0: toolsandbox.orchestrator.v1.SweepSpec.scenarios:type_name -> toolsandbox.orchestrator.v1.SweepScenario
-	31, // 1: toolsandbox.orchestrator.v1.SweepSpec.agents:type_name -> toolsandbox.agentgw.v1.Player
-	31, // 2: toolsandbox.orchestrator.v1.SweepSpec.users:type_name -> toolsandbox.agentgw.v1.Player
-	32, // 3: toolsandbox.orchestrator.v1.SweepSpec.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
-	33, // 4: toolsandbox.orchestrator.v1.SweepScenario.setup:type_name -> toolsandbox.setup.v1.Setup
+	32, // 1: toolsandbox.orchestrator.v1.SweepSpec.agents:type_name -> toolsandbox.agentgw.v1.Player
+	32, // 2: toolsandbox.orchestrator.v1.SweepSpec.users:type_name -> toolsandbox.agentgw.v1.Player
+	33, // 3: toolsandbox.orchestrator.v1.SweepSpec.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
+	34, // 4: toolsandbox.orchestrator.v1.SweepScenario.setup:type_name -> toolsandbox.setup.v1.Setup
 	0,  // 5: toolsandbox.orchestrator.v1.CreateSweepRequest.spec:type_name -> toolsandbox.orchestrator.v1.SweepSpec
-	34, // 6: toolsandbox.orchestrator.v1.CreateSweepRequest.spend_limit:type_name -> toolsandbox.agentgw.v1.SpendLimit
-	6,  // 7: toolsandbox.orchestrator.v1.WatchSweepResponse.progress:type_name -> toolsandbox.orchestrator.v1.SweepProgress
-	35, // 8: toolsandbox.orchestrator.v1.WatchSweepResponse.result:type_name -> toolsandbox.bus.v1.Result
-	8,  // 9: toolsandbox.orchestrator.v1.WatchSweepResponse.end:type_name -> toolsandbox.orchestrator.v1.SweepEnd
-	7,  // 10: toolsandbox.orchestrator.v1.SweepProgress.providers:type_name -> toolsandbox.orchestrator.v1.ProviderProgress
-	28, // 11: toolsandbox.orchestrator.v1.CancelSweepResponse.sweep:type_name -> toolsandbox.orchestrator.v1.SweepInfo
-	28, // 12: toolsandbox.orchestrator.v1.GetSweepResponse.sweep:type_name -> toolsandbox.orchestrator.v1.SweepInfo
-	28, // 13: toolsandbox.orchestrator.v1.UpdateSweepResponse.sweep:type_name -> toolsandbox.orchestrator.v1.SweepInfo
-	28, // 14: toolsandbox.orchestrator.v1.RequeueSweepResponse.sweep:type_name -> toolsandbox.orchestrator.v1.SweepInfo
-	36, // 15: toolsandbox.orchestrator.v1.GetTrajectoryResponse.rollout:type_name -> toolsandbox.bus.v1.Rollout
-	37, // 16: toolsandbox.orchestrator.v1.GetTrajectoryResponse.messages:type_name -> toolsandbox.world.v1.Message
-	38, // 17: toolsandbox.orchestrator.v1.GetTrajectoryResponse.tables:type_name -> toolsandbox.world.v1.Table
-	39, // 18: toolsandbox.orchestrator.v1.GetTrajectoryResponse.end:type_name -> toolsandbox.bus.v1.End
-	40, // 19: toolsandbox.orchestrator.v1.GetTrajectoryResponse.started:type_name -> google.protobuf.Timestamp
-	40, // 20: toolsandbox.orchestrator.v1.GetTrajectoryResponse.updated:type_name -> google.protobuf.Timestamp
-	41, // 21: toolsandbox.orchestrator.v1.GetTrajectoryResponse.usage:type_name -> toolsandbox.bus.v1.TurnUsage
-	30, // 22: toolsandbox.orchestrator.v1.GetTrajectoryResponse.times:type_name -> toolsandbox.orchestrator.v1.GetTrajectoryResponse.TimesEntry
-	21, // 23: toolsandbox.orchestrator.v1.GetTrajectoryResponse.work:type_name -> toolsandbox.orchestrator.v1.Work
-	42, // 24: toolsandbox.orchestrator.v1.GetTrajectoryResponse.answered:type_name -> toolsandbox.bus.v1.AnsweredTurn
-	40, // 25: toolsandbox.orchestrator.v1.Work.started:type_name -> google.protobuf.Timestamp
-	40, // 26: toolsandbox.orchestrator.v1.Work.ended:type_name -> google.protobuf.Timestamp
-	43, // 27: toolsandbox.orchestrator.v1.RecordedItem.turn:type_name -> toolsandbox.agentgw.v1.RecordedTurn
-	44, // 28: toolsandbox.orchestrator.v1.RecordedItem.answer:type_name -> toolsandbox.toolhost.v1.ServiceAnswer
-	22, // 29: toolsandbox.orchestrator.v1.GetRecordingResponse.item:type_name -> toolsandbox.orchestrator.v1.RecordedItem
-	22, // 30: toolsandbox.orchestrator.v1.PutRecordingRequest.items:type_name -> toolsandbox.orchestrator.v1.RecordedItem
-	6,  // 31: toolsandbox.orchestrator.v1.SweepInfo.progress:type_name -> toolsandbox.orchestrator.v1.SweepProgress
-	40, // 32: toolsandbox.orchestrator.v1.SweepInfo.created:type_name -> google.protobuf.Timestamp
-	34, // 33: toolsandbox.orchestrator.v1.SweepInfo.spend_limit:type_name -> toolsandbox.agentgw.v1.SpendLimit
-	45, // 34: toolsandbox.orchestrator.v1.SweepInfo.spent:type_name -> toolsandbox.agentgw.v1.Cost
-	28, // 35: toolsandbox.orchestrator.v1.ListSweepsResponse.sweeps:type_name -> toolsandbox.orchestrator.v1.SweepInfo
-	2,  // 36: toolsandbox.orchestrator.v1.OrchestratorService.CreateSweep:input_type -> toolsandbox.orchestrator.v1.CreateSweepRequest
-	4,  // 37: toolsandbox.orchestrator.v1.OrchestratorService.WatchSweep:input_type -> toolsandbox.orchestrator.v1.WatchSweepRequest
-	9,  // 38: toolsandbox.orchestrator.v1.OrchestratorService.CancelSweep:input_type -> toolsandbox.orchestrator.v1.CancelSweepRequest
-	11, // 39: toolsandbox.orchestrator.v1.OrchestratorService.GetSweep:input_type -> toolsandbox.orchestrator.v1.GetSweepRequest
-	13, // 40: toolsandbox.orchestrator.v1.OrchestratorService.UpdateSweep:input_type -> toolsandbox.orchestrator.v1.UpdateSweepRequest
-	15, // 41: toolsandbox.orchestrator.v1.OrchestratorService.RequeueSweep:input_type -> toolsandbox.orchestrator.v1.RequeueSweepRequest
-	17, // 42: toolsandbox.orchestrator.v1.OrchestratorService.DeleteSweep:input_type -> toolsandbox.orchestrator.v1.DeleteSweepRequest
-	19, // 43: toolsandbox.orchestrator.v1.OrchestratorService.GetTrajectory:input_type -> toolsandbox.orchestrator.v1.GetTrajectoryRequest
-	23, // 44: toolsandbox.orchestrator.v1.OrchestratorService.GetRecording:input_type -> toolsandbox.orchestrator.v1.GetRecordingRequest
-	25, // 45: toolsandbox.orchestrator.v1.OrchestratorService.PutRecording:input_type -> toolsandbox.orchestrator.v1.PutRecordingRequest
-	27, // 46: toolsandbox.orchestrator.v1.OrchestratorService.ListSweeps:input_type -> toolsandbox.orchestrator.v1.ListSweepsRequest
-	3,  // 47: toolsandbox.orchestrator.v1.OrchestratorService.CreateSweep:output_type -> toolsandbox.orchestrator.v1.CreateSweepResponse
-	5,  // 48: toolsandbox.orchestrator.v1.OrchestratorService.WatchSweep:output_type -> toolsandbox.orchestrator.v1.WatchSweepResponse
-	10, // 49: toolsandbox.orchestrator.v1.OrchestratorService.CancelSweep:output_type -> toolsandbox.orchestrator.v1.CancelSweepResponse
-	12, // 50: toolsandbox.orchestrator.v1.OrchestratorService.GetSweep:output_type -> toolsandbox.orchestrator.v1.GetSweepResponse
-	14, // 51: toolsandbox.orchestrator.v1.OrchestratorService.UpdateSweep:output_type -> toolsandbox.orchestrator.v1.UpdateSweepResponse
-	16, // 52: toolsandbox.orchestrator.v1.OrchestratorService.RequeueSweep:output_type -> toolsandbox.orchestrator.v1.RequeueSweepResponse
-	18, // 53: toolsandbox.orchestrator.v1.OrchestratorService.DeleteSweep:output_type -> toolsandbox.orchestrator.v1.DeleteSweepResponse
-	20, // 54: toolsandbox.orchestrator.v1.OrchestratorService.GetTrajectory:output_type -> toolsandbox.orchestrator.v1.GetTrajectoryResponse
-	24, // 55: toolsandbox.orchestrator.v1.OrchestratorService.GetRecording:output_type -> toolsandbox.orchestrator.v1.GetRecordingResponse
-	26, // 56: toolsandbox.orchestrator.v1.OrchestratorService.PutRecording:output_type -> toolsandbox.orchestrator.v1.PutRecordingResponse
-	29, // 57: toolsandbox.orchestrator.v1.OrchestratorService.ListSweeps:output_type -> toolsandbox.orchestrator.v1.ListSweepsResponse
-	47, // [47:58] is the sub-list for method output_type
-	36, // [36:47] is the sub-list for method input_type
-	36, // [36:36] is the sub-list for extension type_name
-	36, // [36:36] is the sub-list for extension extendee
-	0,  // [0:36] is the sub-list for field type_name
+	35, // 6: toolsandbox.orchestrator.v1.CreateSweepRequest.spend_limit:type_name -> toolsandbox.agentgw.v1.SpendLimit
+	3,  // 7: toolsandbox.orchestrator.v1.CreateSweepRequest.rollouts:type_name -> toolsandbox.orchestrator.v1.RolloutSelection
+	7,  // 8: toolsandbox.orchestrator.v1.WatchSweepResponse.progress:type_name -> toolsandbox.orchestrator.v1.SweepProgress
+	36, // 9: toolsandbox.orchestrator.v1.WatchSweepResponse.result:type_name -> toolsandbox.bus.v1.Result
+	9,  // 10: toolsandbox.orchestrator.v1.WatchSweepResponse.end:type_name -> toolsandbox.orchestrator.v1.SweepEnd
+	8,  // 11: toolsandbox.orchestrator.v1.SweepProgress.providers:type_name -> toolsandbox.orchestrator.v1.ProviderProgress
+	29, // 12: toolsandbox.orchestrator.v1.CancelSweepResponse.sweep:type_name -> toolsandbox.orchestrator.v1.SweepInfo
+	29, // 13: toolsandbox.orchestrator.v1.GetSweepResponse.sweep:type_name -> toolsandbox.orchestrator.v1.SweepInfo
+	29, // 14: toolsandbox.orchestrator.v1.UpdateSweepResponse.sweep:type_name -> toolsandbox.orchestrator.v1.SweepInfo
+	29, // 15: toolsandbox.orchestrator.v1.RequeueSweepResponse.sweep:type_name -> toolsandbox.orchestrator.v1.SweepInfo
+	37, // 16: toolsandbox.orchestrator.v1.GetTrajectoryResponse.rollout:type_name -> toolsandbox.bus.v1.Rollout
+	38, // 17: toolsandbox.orchestrator.v1.GetTrajectoryResponse.messages:type_name -> toolsandbox.world.v1.Message
+	39, // 18: toolsandbox.orchestrator.v1.GetTrajectoryResponse.tables:type_name -> toolsandbox.world.v1.Table
+	40, // 19: toolsandbox.orchestrator.v1.GetTrajectoryResponse.end:type_name -> toolsandbox.bus.v1.End
+	41, // 20: toolsandbox.orchestrator.v1.GetTrajectoryResponse.started:type_name -> google.protobuf.Timestamp
+	41, // 21: toolsandbox.orchestrator.v1.GetTrajectoryResponse.updated:type_name -> google.protobuf.Timestamp
+	42, // 22: toolsandbox.orchestrator.v1.GetTrajectoryResponse.usage:type_name -> toolsandbox.bus.v1.TurnUsage
+	31, // 23: toolsandbox.orchestrator.v1.GetTrajectoryResponse.times:type_name -> toolsandbox.orchestrator.v1.GetTrajectoryResponse.TimesEntry
+	22, // 24: toolsandbox.orchestrator.v1.GetTrajectoryResponse.work:type_name -> toolsandbox.orchestrator.v1.Work
+	43, // 25: toolsandbox.orchestrator.v1.GetTrajectoryResponse.answered:type_name -> toolsandbox.bus.v1.AnsweredTurn
+	41, // 26: toolsandbox.orchestrator.v1.Work.started:type_name -> google.protobuf.Timestamp
+	41, // 27: toolsandbox.orchestrator.v1.Work.ended:type_name -> google.protobuf.Timestamp
+	44, // 28: toolsandbox.orchestrator.v1.RecordedItem.turn:type_name -> toolsandbox.agentgw.v1.RecordedTurn
+	45, // 29: toolsandbox.orchestrator.v1.RecordedItem.answer:type_name -> toolsandbox.toolhost.v1.ServiceAnswer
+	23, // 30: toolsandbox.orchestrator.v1.GetRecordingResponse.item:type_name -> toolsandbox.orchestrator.v1.RecordedItem
+	23, // 31: toolsandbox.orchestrator.v1.PutRecordingRequest.items:type_name -> toolsandbox.orchestrator.v1.RecordedItem
+	7,  // 32: toolsandbox.orchestrator.v1.SweepInfo.progress:type_name -> toolsandbox.orchestrator.v1.SweepProgress
+	41, // 33: toolsandbox.orchestrator.v1.SweepInfo.created:type_name -> google.protobuf.Timestamp
+	35, // 34: toolsandbox.orchestrator.v1.SweepInfo.spend_limit:type_name -> toolsandbox.agentgw.v1.SpendLimit
+	46, // 35: toolsandbox.orchestrator.v1.SweepInfo.spent:type_name -> toolsandbox.agentgw.v1.Cost
+	29, // 36: toolsandbox.orchestrator.v1.ListSweepsResponse.sweeps:type_name -> toolsandbox.orchestrator.v1.SweepInfo
+	2,  // 37: toolsandbox.orchestrator.v1.OrchestratorService.CreateSweep:input_type -> toolsandbox.orchestrator.v1.CreateSweepRequest
+	5,  // 38: toolsandbox.orchestrator.v1.OrchestratorService.WatchSweep:input_type -> toolsandbox.orchestrator.v1.WatchSweepRequest
+	10, // 39: toolsandbox.orchestrator.v1.OrchestratorService.CancelSweep:input_type -> toolsandbox.orchestrator.v1.CancelSweepRequest
+	12, // 40: toolsandbox.orchestrator.v1.OrchestratorService.GetSweep:input_type -> toolsandbox.orchestrator.v1.GetSweepRequest
+	14, // 41: toolsandbox.orchestrator.v1.OrchestratorService.UpdateSweep:input_type -> toolsandbox.orchestrator.v1.UpdateSweepRequest
+	16, // 42: toolsandbox.orchestrator.v1.OrchestratorService.RequeueSweep:input_type -> toolsandbox.orchestrator.v1.RequeueSweepRequest
+	18, // 43: toolsandbox.orchestrator.v1.OrchestratorService.DeleteSweep:input_type -> toolsandbox.orchestrator.v1.DeleteSweepRequest
+	20, // 44: toolsandbox.orchestrator.v1.OrchestratorService.GetTrajectory:input_type -> toolsandbox.orchestrator.v1.GetTrajectoryRequest
+	24, // 45: toolsandbox.orchestrator.v1.OrchestratorService.GetRecording:input_type -> toolsandbox.orchestrator.v1.GetRecordingRequest
+	26, // 46: toolsandbox.orchestrator.v1.OrchestratorService.PutRecording:input_type -> toolsandbox.orchestrator.v1.PutRecordingRequest
+	28, // 47: toolsandbox.orchestrator.v1.OrchestratorService.ListSweeps:input_type -> toolsandbox.orchestrator.v1.ListSweepsRequest
+	4,  // 48: toolsandbox.orchestrator.v1.OrchestratorService.CreateSweep:output_type -> toolsandbox.orchestrator.v1.CreateSweepResponse
+	6,  // 49: toolsandbox.orchestrator.v1.OrchestratorService.WatchSweep:output_type -> toolsandbox.orchestrator.v1.WatchSweepResponse
+	11, // 50: toolsandbox.orchestrator.v1.OrchestratorService.CancelSweep:output_type -> toolsandbox.orchestrator.v1.CancelSweepResponse
+	13, // 51: toolsandbox.orchestrator.v1.OrchestratorService.GetSweep:output_type -> toolsandbox.orchestrator.v1.GetSweepResponse
+	15, // 52: toolsandbox.orchestrator.v1.OrchestratorService.UpdateSweep:output_type -> toolsandbox.orchestrator.v1.UpdateSweepResponse
+	17, // 53: toolsandbox.orchestrator.v1.OrchestratorService.RequeueSweep:output_type -> toolsandbox.orchestrator.v1.RequeueSweepResponse
+	19, // 54: toolsandbox.orchestrator.v1.OrchestratorService.DeleteSweep:output_type -> toolsandbox.orchestrator.v1.DeleteSweepResponse
+	21, // 55: toolsandbox.orchestrator.v1.OrchestratorService.GetTrajectory:output_type -> toolsandbox.orchestrator.v1.GetTrajectoryResponse
+	25, // 56: toolsandbox.orchestrator.v1.OrchestratorService.GetRecording:output_type -> toolsandbox.orchestrator.v1.GetRecordingResponse
+	27, // 57: toolsandbox.orchestrator.v1.OrchestratorService.PutRecording:output_type -> toolsandbox.orchestrator.v1.PutRecordingResponse
+	30, // 58: toolsandbox.orchestrator.v1.OrchestratorService.ListSweeps:output_type -> toolsandbox.orchestrator.v1.ListSweepsResponse
+	48, // [48:59] is the sub-list for method output_type
+	37, // [37:48] is the sub-list for method input_type
+	37, // [37:37] is the sub-list for extension type_name
+	37, // [37:37] is the sub-list for extension extendee
+	0,  // [0:37] is the sub-list for field type_name
 }
 
 func init() { file_toolsandbox_orchestrator_v1_orchestrator_proto_init() }
@@ -2392,13 +2453,13 @@ func file_toolsandbox_orchestrator_v1_orchestrator_proto_init() {
 		return
 	}
 	file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[0].OneofWrappers = []any{}
-	file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[5].OneofWrappers = []any{
+	file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[6].OneofWrappers = []any{
 		(*WatchSweepResponse_Progress)(nil),
 		(*WatchSweepResponse_Result)(nil),
 		(*WatchSweepResponse_End)(nil),
 	}
-	file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[13].OneofWrappers = []any{}
-	file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[22].OneofWrappers = []any{
+	file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[14].OneofWrappers = []any{}
+	file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[23].OneofWrappers = []any{
 		(*RecordedItem_Turn)(nil),
 		(*RecordedItem_Answer)(nil),
 	}
@@ -2408,7 +2469,7 @@ func file_toolsandbox_orchestrator_v1_orchestrator_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDesc), len(file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   31,
+			NumMessages:   32,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -149,6 +149,22 @@ func (x *CreateSweepRequest) SatisfiesRules() bool {
 			return false
 		}
 	}
+	if x != nil && x.Rollouts != nil {
+		v := x.GetRollouts()
+		if !(v.SatisfiesRules()) {
+			return false
+		}
+	}
+	return true
+}
+
+// SatisfiesRules reports whether the message certainly satisfies the rules of its proto.
+func (x *RolloutSelection) SatisfiesRules() bool {
+	for _, v := range x.GetNumbers() {
+		if !(v >= 0) {
+			return false
+		}
+	}
 	return true
 }
 
