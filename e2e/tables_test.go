@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 
 	"github.com/toolsandbox/toolsandbox/internal/world"
+	"github.com/toolsandbox/toolsandbox/runs/interchange"
 	"github.com/toolsandbox/toolsandbox/runs/results"
 )
 
@@ -103,6 +104,26 @@ func TestLongTablesInPython(t *testing.T) {
 	script := pythonIn(t, "readers", filepath.Join("testdata", "readers", "tables.py"))
 	script.Args = append(script.Args, out)
 	if printed, err := script.CombinedOutput(); err != nil || !strings.Contains(string(printed), "matched milestones") {
+		t.Errorf("got %v\n%s", err, printed)
+	}
+}
+
+// TestLongFormatsInPython exports a run and reads it with harbor, Inspect and the schemas of Every
+// Eval Ever. An export replaces no file.
+func TestLongFormatsInPython(t *testing.T) {
+	t.Parallel()
+	out, exports := filepath.Join(t.TempDir(), "out"), t.TempDir()
+	toolsandbox(t, "run", "--agent", "random", "--trials", "2", "--out", out)
+	for _, format := range interchange.Formats() {
+		export := []string{"export", out, "--to", format, "--out", filepath.Join(exports, format)}
+		toolsandbox(t, export...)
+		if code, printed := attempt(t, export...); code != 2 || !strings.Contains(printed, "file already exists") {
+			t.Errorf("second export to %s: got code %d and %s, want 2 and the file that exists", format, code, printed)
+		}
+	}
+	script := pythonIn(t, "readers", filepath.Join("testdata", "readers", "formats.py"))
+	script.Args = append(script.Args, out, exports)
+	if printed, err := script.CombinedOutput(); err != nil || !strings.Contains(string(printed), "all read") {
 		t.Errorf("got %v\n%s", err, printed)
 	}
 }

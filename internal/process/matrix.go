@@ -131,8 +131,9 @@ func CopyFlags(to, from *pflag.FlagSet) error {
 			return
 		}
 		var err error
-		if list, ok := target.Value.(pflag.SliceValue); ok {
-			err = list.Replace(flag.Value.(pflag.SliceValue).GetSlice())
+		list, isList := target.Value.(pflag.SliceValue)
+		if values, ok := flag.Value.(pflag.SliceValue); ok && isList {
+			err = list.Replace(values.GetSlice())
 		} else {
 			err = target.Value.Set(flag.Value.String())
 		}

@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"google.golang.org/grpc"
 )
@@ -92,11 +93,11 @@ func (s *socketServer) RegisterService(desc *grpc.ServiceDesc, service any) {
 
 // Serve implements server. A socket that fails is of no concern to callers in this process.
 func (s *socketServer) Serve() error {
-	served := make(chan error, 1)
-	go func() { served <- s.socket.Serve(s.listener) }()
+	var serving sync.WaitGroup
+	serving.Go(func() { _ = s.socket.Serve(s.listener) })
 	err := s.memoryServer.Serve()
 	s.socket.Stop()
-	<-served
+	serving.Wait()
 	return errors.Join(err, os.Remove(s.path))
 }
 

@@ -1,9 +1,6 @@
 package interchange
 
-import (
-	"encoding/json"
-	"path/filepath"
-)
+import "encoding/json"
 
 // atifVersion is the version of the format.
 const atifVersion = "ATIF-v1.8"
@@ -80,7 +77,7 @@ func (e *exporter) writeATIF() (paths []string, err error) {
 		if len(r.steps) == 0 {
 			return nil // a trajectory has at least one step
 		}
-		path, err := e.create(filepath.Join(r.entry.Name+".json"), writeJSON(e.trajectory(r)))
+		path, err := e.create(r.entry.Name+".json", writeJSON(e.trajectory(r)))
 		paths = append(paths, path)
 		return err
 	})

@@ -251,10 +251,9 @@ func remaining(limit *agentgwv1.SpendLimit, own *cell, all []*cell) (*agentgwv1.
 
 // playedCells prints the results of cells: each table as it comes, or one JSON document at the end.
 type playedCells struct {
-	text    io.Writer
-	asJSON  bool
-	started int
-	runs    []*playedCell
+	text   io.Writer
+	asJSON bool
+	runs   []*playedCell
 }
 
 type playedCell struct {

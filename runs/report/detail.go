@@ -16,8 +16,8 @@ import (
 // SweepDetail is a sweep with what it does at the moment, for programs.
 type SweepDetail struct {
 	Sweep
-	// Running, Queued, Scoring, Retrying and Parked count rollouts without a result. Parked ones wait for
-	// a higher spend limit.
+	// Running, Queued, Scoring, Retrying and Parked count rollouts without a result. Parked ones wait
+	// for a higher spend limit.
 	Running  int64 `json:"running"`
 	Queued   int64 `json:"queued"`
 	Scoring  int64 `json:"scoring"`

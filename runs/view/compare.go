@@ -43,14 +43,14 @@ type movedRow struct {
 
 type movedCell struct{ Text, Class, Change string }
 
-func (v *Viewer) comparePage(p *page) error {
+func (v *Viewer) comparePage(p *page) {
 	p.template, p.Title, p.Section = "compare", "Compare", "compare"
 	compared, err := v.comparison()
 	body := &compareBody{First: v.runs[0]}
 	p.Body = body
 	if err != nil {
 		body.Problem = err.Error()
-		return nil
+		return
 	}
 	rows := make(map[string]*movedRow)
 	for i, change := range compared.Others {
@@ -90,7 +90,6 @@ func (v *Viewer) comparePage(p *page) error {
 	slices.SortFunc(body.Moved, func(a, b movedRow) int {
 		return cmp.Or(cmp.Compare(math.Abs(b.Largest), math.Abs(a.Largest)), cmp.Compare(a.Name, b.Name))
 	})
-	return nil
 }
 
 // sideBody is the content of the page with the transcripts of a scenario side by side.

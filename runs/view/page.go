@@ -135,11 +135,13 @@ func (v *Viewer) page(ctx context.Context, segments []string, query url.Values, 
 	}
 	switch folder := segments[0]; {
 	case len(segments) == 1 && name == "index":
-		return p, v.runsPage(p)
+		v.runsPage(p)
+		return p, nil
 	case len(segments) == 1 && name == "rollouts":
 		return p, v.rolloutsPage(p, query)
 	case len(segments) == 1 && name == "compare" && p.Compared:
-		return p, v.comparePage(p)
+		v.comparePage(p)
+		return p, nil
 	case len(segments) == 2 && folder == "compare" && p.Compared:
 		return p, v.sidePage(p, name)
 	case len(segments) == 2 && folder == "scenario":

@@ -100,7 +100,7 @@ func tablePath(pairs ...string) string {
 	return "rollouts.html?" + state.Encode()
 }
 
-func (v *Viewer) runsPage(p *page) error {
+func (v *Viewer) runsPage(p *page) {
 	report := v.report()
 	body := &runsBody{PassAt: report.PassAt}
 	for i, r := range v.runs {
@@ -132,7 +132,6 @@ func (v *Viewer) runsPage(p *page) error {
 	}, "variant")
 	body.Small = slices.ContainsFunc(report.Groups, func(g analysis.Group) bool { return g.Score.Small })
 	p.template, p.Title, p.Section, p.Body = "runs", "Runs", "runs", body
-	return nil
 }
 
 // scoreRows returns the groups with a name, by it; all scenarios come first.

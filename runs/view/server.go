@@ -59,7 +59,9 @@ func (v *Viewer) Serve(ctx context.Context, listener net.Listener) error {
 	if err := server.Shutdown(stopping); err != nil {
 		_ = server.Close()
 	}
-	<-done
+	if err := <-done; !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
 	return nil
 }
 

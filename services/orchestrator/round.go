@@ -16,7 +16,10 @@ import (
 // round.
 func (s *server) queueUnscored(ctx context.Context, sweepID string, rollouts []*busv1.Rollout, round int32, damaged []string) ([]*busv1.Job, error) {
 	control, err := s.bus.Control(ctx, sweepID)
-	for err == nil && !bus.Rounds(control.GetRounds()).HasStarted(round) {
+	if err != nil {
+		return nil, err
+	}
+	for !bus.Rounds(control.GetRounds()).HasStarted(round) {
 		unfinished, err := s.unfinished(ctx, sweepID, rollouts, round, control, damaged)
 		if err == nil {
 			err = s.bus.BeginRound(ctx, sweepID, control.GetRounds(), round, unfinished)
@@ -24,10 +27,9 @@ func (s *server) queueUnscored(ctx context.Context, sweepID string, rollouts []*
 		if err != nil && !errors.Is(err, bus.ErrFenced) {
 			return nil, err
 		}
-		control, err = s.bus.Control(ctx, sweepID)
-	}
-	if err != nil {
-		return nil, err
+		if control, err = s.bus.Control(ctx, sweepID); err != nil {
+			return nil, err
+		}
 	}
 	rounds := bus.Rounds(control.GetRounds())
 	finished := make(map[string]bool)

@@ -270,8 +270,8 @@ func TestBudgetsAreOfAllSweeps(t *testing.T) {
 	}
 }
 
-// TestBudgetsOutliveChanges changes and deletes a sweep of a team with budgets. Neither frees what it
-// was granted, and changes are granted too.
+// TestBudgetsOutliveChanges changes and deletes a sweep of a team with budgets. Neither frees what
+// it was granted, and changes are granted too.
 func TestBudgetsOutliveChanges(t *testing.T) {
 	s := newServer(t, install(t))
 	red := as(t, "red", access.Grant{Spend: 3, Parallel: 4, Rollouts: 5})

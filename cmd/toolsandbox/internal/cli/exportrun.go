@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/toolsandbox/toolsandbox/internal/process"
+	"github.com/toolsandbox/toolsandbox/runs/interchange"
 	"github.com/toolsandbox/toolsandbox/runs/report"
 	"github.com/toolsandbox/toolsandbox/runs/results"
 )
@@ -25,12 +26,14 @@ func newExport() *cobra.Command {
 	options := &exportRunOptions{}
 	cmd := &cobra.Command{
 		Use:   "export RUN --to FORMAT",
-		Short: "Write the tables of a run as CSV or JSON lines",
-		Long: `export writes the tables of a run to DIR: one file for each, with the columns of docs/results.md. RUN is the --out directory of a
-run with --results parquet. One --table without --out is printed.`,
+		Short: "Write a run for other programs",
+		Long: `export writes a run in another format to DIR, and prints the names of the files. csv and jsonl are the tables of a run with
+--results parquet, one file each; one --table without --out is printed. atif is a trajectory for each rollout, inspect a log
+of Inspect, eee a record of Every Eval Ever. RUN is the --out directory of the run. docs/results.md describes the formats.`,
 		Example: `  toolsandbox run --agent oracle --results parquet --out out
   toolsandbox export out --to jsonl --out exported
-  toolsandbox export out --to csv --table rollouts`,
+  toolsandbox export out --to csv --table rollouts
+  toolsandbox export out --to inspect --out logs`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return process.UsageErrorf("RUN: %d arguments given, expected the directory of a run", len(args))
@@ -42,29 +45,45 @@ run with --results parquet. One --table without --out is printed.`,
 			return options.run(dir, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
-	formats, tables := strings.Join(results.ExportFormats(), " or "), strings.Join(results.TableNames(), ", ")
-	cmd.Flags().StringVar(&options.to, "to", "", "the `format`: "+formats)
+	tables := strings.Join(results.TableNames(), ", ")
+	cmd.Flags().StringVar(&options.to, "to", "", "the `format`: "+strings.Join(exportFormats(), ", "))
 	cmd.Flags().StringSliceVar(&options.tables, "table", nil, "`tables` to write: "+tables+" (default: all)")
 	cmd.Flags().StringVarP(&options.out, "out", "o", "", "`directory` for the files")
 	addAcceptEdits(cmd.Flags(), &options.acceptEdits)
 	return cmd
 }
 
+// exportFormats returns the formats of tables and of whole runs.
+func exportFormats() []string { return append(results.ExportFormats(), interchange.Formats()...) }
+
 func (o *exportRunOptions) run(dir string, stdout, stderr io.Writer) error {
-	if !slices.Contains(results.ExportFormats(), o.to) {
-		return process.UsageErrorf("--to: %q given, expected %s", o.to, strings.Join(results.ExportFormats(), " or "))
+	whole := slices.Contains(interchange.Formats(), o.to)
+	switch {
+	case !whole && !slices.Contains(results.ExportFormats(), o.to):
+		return process.UsageErrorf("--to: %q given, expected one of %s", o.to, strings.Join(exportFormats(), ", "))
+	case whole && len(o.tables) > 0:
+		return process.UsageErrorf("--table: given, but --to %s has no tables", o.to)
+	case whole && o.out == "":
+		return process.UsageErrorf("--out: missing, expected a directory for the files")
 	}
 	for _, table := range o.tables {
 		if !slices.Contains(results.TableNames(), table) {
 			return process.UsageErrorf("--table: %q given, expected one of %s", table, strings.Join(results.TableNames(), ", "))
 		}
 	}
-	if o.out == "" && len(o.tables) != 1 {
+	if !whole && o.out == "" && len(o.tables) != 1 {
 		return process.UsageErrorf("--out: missing, expected a directory for the files, or one --table to print")
 	}
-	_, reader, err := report.OpenFinished(dir, o.acceptEdits, stderr)
+	summary, reader, err := report.OpenFinished(dir, o.acceptEdits, stderr)
 	if err != nil {
 		return err
+	}
+	if whole {
+		paths, err := interchange.Write(o.to, o.out, reader, summary)
+		if err != nil {
+			return o.explain(dir, err)
+		}
+		return printf(stdout, "%s", strings.Join(paths, "\n"))
 	}
 	if o.out == "" {
 		return o.explain(dir, reader.Export(stdout, o.tables[0], o.to))

@@ -43,10 +43,20 @@ func (*settingsFile) Type() string            { return "string" }
 
 // matrixOf returns the settings with alternatives in a command's file.
 func matrixOf(cmd *cobra.Command) process.Matrix {
-	if flag := cmd.Flags().Lookup(configFlag); flag != nil {
-		return flag.Value.(*settingsFile).matrix
+	if file := settingsFileOf(cmd); file != nil {
+		return file.matrix
 	}
 	return nil
+}
+
+// settingsFileOf returns the value of a command's flag --config, nil for a command without it.
+func settingsFileOf(cmd *cobra.Command) *settingsFile {
+	flag := cmd.Flags().Lookup(configFlag)
+	if flag == nil {
+		return nil
+	}
+	file, _ := flag.Value.(*settingsFile)
+	return file
 }
 
 // configure reads the settings of a command from the environment and from the file --config.
@@ -72,7 +82,7 @@ func configure(cmd *cobra.Command) error {
 		return nil
 	}
 	matrix, err := process.SetFromFile(settings, allSettings(cmd.Root()), file.Value.String())
-	file.Value.(*settingsFile).matrix = matrix
+	settingsFileOf(cmd).matrix = matrix
 	return err
 }
 

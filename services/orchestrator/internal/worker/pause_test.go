@@ -55,7 +55,7 @@ func (a *asked) total() (n int) {
 
 // TestPause pauses a sweep with one turn in flight and jobs that wait for a slot. The turn is
 // recorded, nothing is asked after it, and the worker holds no job. A worker that is killed and one
-// that starts keep the pause. The sweep goes on at the next message, and no turn is asked for twice.
+// that starts keep the pause. The sweep goes on at the next message, and no turn is asked twice.
 func TestPause(t *testing.T) {
 	s := newStage(t)
 	answer := make(chan struct{})

@@ -26,8 +26,8 @@ func namesOf(t *Tool) argumentNames {
 }
 
 // shown returns the scrambled name of an argument.
-func (n argumentNames) shown(real string) string {
-	return "arg_" + strconv.Itoa(slices.Index(n, real))
+func (n argumentNames) shown(name string) string {
+	return "arg_" + strconv.Itoa(slices.Index(n, name))
 }
 
 // identifier finds words of a text that can only be names: those with an underscore.

@@ -73,7 +73,7 @@ func TestScrambledArguments(t *testing.T) {
 		if err == nil {
 			err = add.CheckArgs(bound)
 		}
-		got := ""
+		var got string
 		if err != nil {
 			got = err.Error()
 		} else {
