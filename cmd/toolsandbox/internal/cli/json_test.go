@@ -32,6 +32,8 @@ func commandsWithoutJSON() map[string]string {
 		"toolsandbox pack docs":          "prints Markdown",
 		"toolsandbox pack freeze":        "prints the names of the written files",
 		"toolsandbox pack new":           "writes files",
+		"toolsandbox sweep delete":       "prints one line for people; show --json tells the state",
+		"toolsandbox sweep requeue":      "prints one line for people; show --json tells the state",
 		"toolsandbox scenario graph":     "writes Mermaid or DOT",
 		"toolsandbox scenario new":       "writes YAML",
 		"toolsandbox scenario schema":    "always prints JSON",

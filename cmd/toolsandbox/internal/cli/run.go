@@ -47,10 +47,10 @@ func addRunSettings(cmd *cobra.Command) *play.Options {
 // runGroups are the common flags, by heading.
 func runGroups() []group {
 	return []group{
-		{"Scenarios", []string{"scenarios", "variants", "pack", "trials", "seed", "services"}},
+		{"Scenarios", []string{"scenarios", "variants", "pack", "trials", "seed"}},
 		{"Players", []string{"agent", "against", "user", "attach-listen"}},
-		{"Models", []string{"base-url", "temperature", "max-tokens", "reasoning-effort"}},
-		{"Limits", []string{"parallel", "spend-tokens", "spend-usd", "until-decided", "until-width"}},
+		{"Models", []string{"base-url", "temperature", "max-tokens"}},
+		{"Limits", []string{"parallel", "spend-tokens", "spend-usd", "until-decided"}},
 		{"Resume and replay", []string{"resume", "replay"}},
 		{"Output", []string{"out", "json", "log-level", "otlp-endpoint"}},
 		{"Remote services", []string{"remote", "orchestrator-addr", "evaluator-addr", "sweep-id"}},
