@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"reflect"
 	"slices"
-	"strings"
 
 	"google.golang.org/grpc/status"
 
@@ -143,22 +142,4 @@ func (r *Rescore) Write() error {
 		return results.ReplaceSummary(r.dir, run, r.summary.With(r.entries))
 	}
 	return results.WriteRun(r.dir, run)
-}
-
-// ScenarioName returns the scenario name of a rollout: run appends the trial if it plays a scenario
-// several times.
-func ScenarioName(rollout string, scenarios map[string]*scenariov1.Scenario) string {
-	name, number, ok := cutLast(rollout, "_trial_")
-	if scenarios[rollout] != nil || !ok || number == "" || strings.Trim(number, "0123456789") != "" {
-		return rollout
-	}
-	return name
-}
-
-// cutLast is strings.Cut around the last instance of sep.
-func cutLast(s, sep string) (before, after string, found bool) {
-	if i := strings.LastIndex(s, sep); i >= 0 {
-		return s[:i], s[i+len(sep):], true
-	}
-	return s, "", false
 }

@@ -163,21 +163,5 @@ func (o *euroevalOptions) selectedLanguages() ([]string, error) {
 	default:
 		return o.languages, nil
 	}
-	sets, err := (&catalogue.Selection{PackPaths: o.packs}).DataSets()
-	if err != nil {
-		return nil, err
-	}
-	var languages, known []string
-	for i := range sets {
-		known = append(known, sets[i].Name)
-		if slices.Contains(o.datasets, sets[i].Name) {
-			languages = append(languages, sets[i].Language)
-		}
-	}
-	for _, name := range o.datasets {
-		if !slices.Contains(known, name) {
-			return nil, process.UsageErrorf("--dataset: unknown data set %q; expected some of %s; --pack plays other records", name, strings.Join(known, ", "))
-		}
-	}
-	return languages, nil
+	return (&catalogue.Selection{PackPaths: o.packs}).LanguagesOf(o.datasets)
 }

@@ -9,8 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/toolsandbox/toolsandbox/internal/process"
-	"github.com/toolsandbox/toolsandbox/internal/spelling"
-	"github.com/toolsandbox/toolsandbox/original/resultfile"
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	"github.com/toolsandbox/toolsandbox/runs/analysis"
@@ -67,7 +65,7 @@ func (o *explainOptions) run(ctx context.Context, dir, name string, stdout, stde
 	if err != nil {
 		return err
 	}
-	entry, err := find(dir, name, summary, scenarios, o.scorer.reader.Run().Main())
+	entry, err := rescore.Find(dir, name, summary, scenarios, o.scorer.reader.Run().Main())
 	if err != nil {
 		return err
 	}
@@ -112,39 +110,4 @@ func (o *explainOptions) writeHTML(ctx context.Context, run *analysis.Run, scena
 	}
 	_, err := fmt.Fprintf(stderr, "page: %s\n", o.html)
 	return err
-}
-
-// find returns the rollout of that name, or the only rollout of the scenario of that name. An empty
-// name means the run's only rollout. list is the file or directory that has all names.
-func find(dir, name string, summary *resultfile.Summary, scenarios map[string]*scenariov1.Scenario, list string) (*resultfile.ScenarioResult, error) {
-	if name == "" && len(summary.Scenarios) != 1 {
-		return nil, process.UsageErrorf("SCENARIO: missing, the run in %s played %d: see the names in %s", dir, len(summary.Scenarios), list)
-	}
-	if name == "" {
-		return &summary.Scenarios[0], nil
-	}
-	var trials []*resultfile.ScenarioResult
-	var names, known []string
-	for i := range summary.Scenarios {
-		entry := &summary.Scenarios[i]
-		if entry.Name == name {
-			return entry, nil
-		}
-		known = append(known, entry.Name)
-		if rescore.ScenarioName(entry.Name, scenarios) == name {
-			trials, names = append(trials, entry), append(names, entry.Name)
-		}
-	}
-	switch len(trials) {
-	case 1:
-		return trials[0], nil
-	case 0:
-		hint := "see the names in " + list
-		if nearest := spelling.Nearest(name, known, 3); nearest != "" {
-			hint = fmt.Sprintf("did you mean %q?", nearest)
-		}
-		return nil, process.UsageErrorf("SCENARIO: the run in %s did not play %q: %s", dir, name, hint)
-	default:
-		return nil, process.UsageErrorf("SCENARIO: the run in %s played %s %d times: name one of %s to %s", dir, name, len(trials), names[0], names[len(names)-1])
-	}
 }

@@ -5,15 +5,12 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"github.com/toolsandbox/toolsandbox/internal/process"
-	"github.com/toolsandbox/toolsandbox/original/resultfile"
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
-	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	"github.com/toolsandbox/toolsandbox/runs/explain"
 	"github.com/toolsandbox/toolsandbox/runs/report"
 	"github.com/toolsandbox/toolsandbox/runs/rescore"
@@ -66,7 +63,7 @@ func (o *scoreOptions) run(ctx context.Context, dir string, patterns []string, s
 	if run := o.scorer.reader.Run(); o.write && run != nil && run.Has(results.FormatParquet) {
 		return process.UsageErrorf("--write: the tables of the run in %s keep the scores of the run; without --write the new ones are printed", dir)
 	}
-	selected, err := selectRollouts(dir, patterns, summary, scenarios, o.scorer.reader.Run().Main())
+	selected, err := rescore.Select(dir, patterns, summary, scenarios, o.scorer.reader.Run().Main())
 	if err != nil {
 		return err
 	}
@@ -110,34 +107,4 @@ func (o *scoreOptions) run(ctx context.Context, dir string, patterns []string, s
 		_, err = fmt.Fprintf(stderr, "nothing written: add --write to replace %s\n", filepath.Join(dir, results.RunFile))
 	}
 	return err
-}
-
-// selectRollouts returns the indices of the rollouts that match any pattern; every pattern must
-// match something. names is the file or directory that has all names.
-func selectRollouts(dir string, patterns []string, summary *resultfile.Summary, scenarios map[string]*scenariov1.Scenario, list string) ([]int, error) {
-	selected := make(map[int]bool)
-	for _, pattern := range patterns {
-		found := false
-		for i, entry := range summary.Scenarios {
-			for _, name := range []string{entry.Name, rescore.ScenarioName(entry.Name, scenarios)} {
-				matched, err := path.Match(pattern, name)
-				if err != nil {
-					return nil, process.UsageErrorf("NAME: pattern %q: %w", pattern, err)
-				}
-				if matched {
-					selected[i], found = true, true
-				}
-			}
-		}
-		if !found {
-			return nil, process.UsageErrorf("NAME: the run in %s did not play %q: see the names in %s", dir, pattern, list)
-		}
-	}
-	var indices []int
-	for i := range summary.Scenarios {
-		if len(patterns) == 0 || selected[i] {
-			indices = append(indices, i)
-		}
-	}
-	return indices, nil
 }

@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,7 +14,6 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/flagrule"
 	"github.com/toolsandbox/toolsandbox/internal/process"
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
-	"github.com/toolsandbox/toolsandbox/internal/world"
 	"github.com/toolsandbox/toolsandbox/runs/play"
 	"github.com/toolsandbox/toolsandbox/runs/report"
 	"github.com/toolsandbox/toolsandbox/runs/results"
@@ -164,30 +162,6 @@ func positional(names ...string) cobra.PositionalArgs {
 		}
 		return nil
 	}
-}
-
-// messageOf parses the number of a message of a session with the given last message.
-func messageOf(name, text string, last int) (int, error) {
-	index, err := strconv.Atoi(text)
-	if err != nil || index < 0 || index > last {
-		return 0, process.UsageErrorf("%s: %s given, expected a message from 0 to %d, the tool host's last one", name, text, last)
-	}
-	return index, nil
-}
-
-// tablesOf returns the table of a flag, all without one.
-func tablesOf(schema *world.Schema, text string) ([]world.Table, error) {
-	if text == "" {
-		return schema.StoredTables(), nil
-	}
-	var known []string
-	for i, table := range schema.StoredTables() {
-		if strings.EqualFold(text, table.Name) {
-			return schema.StoredTables()[i : i+1], nil
-		}
-		known = append(known, table.Name)
-	}
-	return nil, process.UsageErrorf("--table: unknown table %q, expected one of %s", text, strings.Join(known, ", "))
 }
 
 // printer prints itself for people and, through encoding/json, for programs.

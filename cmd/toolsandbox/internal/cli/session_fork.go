@@ -29,11 +29,11 @@ later changes of one do not reach the other. The command is idempotent.`,
 			}
 			id := from.locate(args[0])
 			return from.use(cmd.Context(), cmd.ErrOrStderr(), withLogs, func(ctx context.Context, client *session.Client) error {
-				found, err := verified(ctx, client, id)
+				found, err := client.Verified(ctx, id)
 				if err != nil {
 					return err
 				}
-				if message, err = messageOf("--at", strconv.Itoa(message), int(found.GetLastIndex())); err != nil {
+				if message, err = session.MessageOf("--at", strconv.Itoa(message), int(found.GetLastIndex())); err != nil {
 					return err
 				}
 				fork, err := client.Fork(ctx, found, message, args[1])

@@ -20,7 +20,7 @@ name the failed requests.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id := from.locate(args[0])
 			return from.use(cmd.Context(), cmd.ErrOrStderr(), withLogs, func(ctx context.Context, client *session.Client) error {
-				found, err := verified(ctx, client, id)
+				found, err := client.Verified(ctx, id)
 				if err != nil {
 					return err
 				}

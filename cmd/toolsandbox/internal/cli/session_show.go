@@ -8,8 +8,6 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	"github.com/toolsandbox/toolsandbox/internal/world"
-	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
-	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/runs/report"
 	"github.com/toolsandbox/toolsandbox/runs/session"
 )
@@ -20,15 +18,6 @@ var (
 	// withLogs are the services for sessions and the logs of their rollouts.
 	withLogs = []rpc.Service{rpc.ToolHost, rpc.Orchestrator}
 )
-
-// verified finds a session and verifies it against its rollout's log.
-func verified(ctx context.Context, client *session.Client, name string) (*toolhostv1.Session, error) {
-	found, err := client.Find(ctx, name)
-	if err == nil {
-		err = client.Verify(ctx, found)
-	}
-	return found, err
-}
 
 func newSessionList(from *sessionSource) *cobra.Command {
 	var prefix string
@@ -72,11 +61,11 @@ prints one table and no list.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id := from.locate(args[0])
 			return from.use(cmd.Context(), cmd.ErrOrStderr(), withLogs, func(ctx context.Context, client *session.Client) error {
-				found, err := verified(ctx, client, id)
+				found, err := client.Verified(ctx, id)
 				if err != nil {
 					return err
 				}
-				tables, err := tablesOf(world.SchemaOrBuiltin(found.GetSchema()), table)
+				tables, err := session.TablesOf(world.SchemaOrBuiltin(found.GetSchema()), table)
 				if err != nil {
 					return err
 				}
@@ -86,7 +75,7 @@ prints one table and no list.`,
 				}
 				view := &session.View{Session: found, At: int(found.GetLastIndex())}
 				if cmd.Flags().Changed("at") {
-					if view.At, err = messageOf("--at", strconv.Itoa(message), view.At); err != nil {
+					if view.At, err = session.MessageOf("--at", strconv.Itoa(message), view.At); err != nil {
 						return err
 					}
 				}
@@ -121,7 +110,7 @@ rows by their first column.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id := from.locate(args[0])
 			return from.use(cmd.Context(), cmd.ErrOrStderr(), withLogs, func(ctx context.Context, client *session.Client) error {
-				changes, err := compare(ctx, client, id, args[1:], table)
+				changes, err := client.Diff(ctx, id, args[1], args[2], table)
 				if err != nil {
 					return err
 				}
@@ -132,46 +121,4 @@ rows by their first column.`,
 	cmd.Flags().StringVar(&table, "table", "", "only this table, e.g. CONTACT")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
-}
-
-// compare reads the tables at both messages; ends are FROM and TO.
-func compare(ctx context.Context, client *session.Client, id string, ends []string, table string) (*session.Changes, error) {
-	found, err := verified(ctx, client, id)
-	if err != nil {
-		return nil, err
-	}
-	tables, err := tablesOf(world.SchemaOrBuiltin(found.GetSchema()), table)
-	if err != nil {
-		return nil, err
-	}
-	changes := &session.Changes{Session: found}
-	last := int(found.GetLastIndex())
-	if changes.From, err = messageOf("FROM", ends[0], last); err != nil {
-		return nil, err
-	}
-	if changes.To, err = messageOf("TO", ends[1], last); err != nil {
-		return nil, err
-	}
-	before, err := client.Tables(ctx, found, changes.From, nil)
-	if err != nil {
-		return nil, err
-	}
-	after, err := client.Tables(ctx, found, changes.To, nil)
-	if err != nil {
-		return nil, err
-	}
-	for _, t := range tables {
-		changes.Tables = append(changes.Tables, session.Compare(t, named(before, t.Name), named(after, t.Name)))
-	}
-	return changes, nil
-}
-
-// named returns the table of this name, nil if there is none.
-func named(tables []*worldv1.Table, name string) *worldv1.Table {
-	for _, table := range tables {
-		if table.GetName() == name {
-			return table
-		}
-	}
-	return nil
 }
