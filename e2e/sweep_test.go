@@ -56,7 +56,7 @@ func TestLongInterruptedRemoteRunIsCancelled(t *testing.T) {
 	services, server := start(t, "OPENAI_API_KEY="+serviceKey, limit), startCountingServer(t)
 	out := filepath.Join(t.TempDir(), "out")
 	flags := []string{
-		"run", "--probe=false", "--agent", "openai:m", "--user", "openai:n", "--base-url", server.URL + "/v1", "--trials", "15", "--parallel", "16",
+		"run", "--probe=false", "--agent", "openai:m", "--user", "openai:n", "--base-url", server.URL + "/v1", "--trials", "150", "--parallel", "16",
 		"--sweep-id", "night", "--out", out, "turn_off_wifi", "is_cellular_on",
 	}
 	run := startRemote(t, services, flags...)
@@ -69,7 +69,7 @@ func TestLongInterruptedRemoteRunIsCancelled(t *testing.T) {
 	if err := run.wait(); err == nil {
 		t.Error("the interrupted run: got nil, want an error")
 	}
-	_, stop, ok := strings.Cut(run.printed.String(), " of 30 rollouts done, and sweep night continues: stop it with toolsandbox ")
+	_, stop, ok := strings.Cut(run.printed.String(), " of 300 rollouts done, and sweep night continues: stop it with toolsandbox ")
 	stop, resume, found := strings.Cut(stop, ", or fetch it with ")
 	if !ok || !found || strings.TrimSpace(resume) != "--out "+out+" --resume" {
 		t.Fatalf("stderr: got\n%s\nwant how to stop the sweep and how to go on", run.printed.String())
@@ -83,7 +83,7 @@ func TestLongInterruptedRemoteRunIsCancelled(t *testing.T) {
 		}
 	}
 	// Requests in flight complete, then all rollouts end without further requests.
-	eventually(t, "all rollouts have ended", func() bool { return len(resultsOf(t, services, "night")) == 30 })
+	eventually(t, "all rollouts have ended", func() bool { return len(resultsOf(t, services, "night")) == 300 })
 	requests := server.asked.Load()
 	quiet := time.NewTimer(5 * time.Second)
 	defer quiet.Stop()
@@ -91,14 +91,14 @@ func TestLongInterruptedRemoteRunIsCancelled(t *testing.T) {
 	if got := server.asked.Load(); got != requests {
 		t.Errorf("requests after the end: got %d more, want none", got-requests)
 	}
-	if state := statesOf(t, services)["night"]; state.State != "cancelled" || state.Total != 30 || !slices.Equal(state.Agents, []string{"openai:m"}) {
+	if state := statesOf(t, services)["night"]; state.State != "cancelled" || state.Total != 300 || !slices.Equal(state.Agents, []string{"openai:m"}) {
 		t.Errorf("the cancelled sweep: got %+v, want it cancelled", state)
 	}
 	toolsandbox(t, append(append(flags, "--resume"), services.ClientArgs()...)...)
-	if state := statesOf(t, services)["night"]; state.State != "done" || state.Done != 30 {
+	if state := statesOf(t, services)["night"]; state.State != "done" || state.Done != 300 {
 		t.Errorf("the sweep that went on: got %+v, want it done", state)
 	}
-	if output, want := toolsandbox(t, command...), "sweep night has ended: all 30 rollouts have a result, nothing is left to cancel\n"; output != want {
+	if output, want := toolsandbox(t, command...), "sweep night has ended: all 300 rollouts have a result, nothing is left to cancel\n"; output != want {
 		t.Errorf("cancel after the end: got %q, want %q", output, want)
 	}
 	if state := statesOf(t, services)["night"]; state.State != "done" {

@@ -10,7 +10,7 @@ import (
 
 // mostFiles is the number of rollouts beyond which the default results are tables: the files of a
 // rollout are three, and 60 to 100 KB.
-const mostFiles = 2000
+const mostFiles = 10_000
 
 // checkFormats checks --results.
 func (o *Options) checkFormats() error {

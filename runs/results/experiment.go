@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 )
 
 // ExperimentFile describes the runs of an experiment, in the directory above theirs.
@@ -31,6 +32,9 @@ type ExperimentRun struct {
 func ReadExperiment(dir string) (*Experiment, error) {
 	path := filepath.Join(dir, ExperimentFile)
 	data, err := os.ReadFile(path)
+	if errors.Is(err, syscall.ENOTDIR) { // dir is a file
+		return nil, fs.ErrNotExist
+	}
 	if err != nil {
 		return nil, err
 	}
