@@ -15,7 +15,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/runs/statistics"
 )
 
-var simulations = flag.Int("simulations", 100, "simulated sweeps of each kind")
+var simulations = flag.Int("simulations", 40, "simulated sweeps of each kind")
 
 // table are scores of a built-in scenario.
 type table struct {
