@@ -96,7 +96,7 @@ LONG := ^TestLong
 LATE = $(shell grep -lE '^func $(LONG:^%=%)' $(wildcard $(addsuffix /*_test.go,$(TESTED))) | xargs -n 1 dirname | sort -u)
 
 # Many wait for disks, deadlines and other processes: more packages and tests at once than cores keep the cores busy.
-AT_ONCE = -p $(shell echo $$(($$(nproc) * 3 / 2))) -parallel $(shell echo $$(($$(nproc) * 3)))
+AT_ONCE = -p $(shell echo $$(($$(nproc) * 3 / 2))) -parallel $(shell echo $$(($$(nproc) * 2)))
 QUICK = $(AT_ONCE) -skip '$(LONG)'
 
 .PHONY: test
