@@ -144,8 +144,8 @@ func design(clusters, rollouts int, seed int64) sequential.Design {
 	return d
 }
 
-// each calls f for many sweeps. It starts no goroutine, since with the race detector the sweeps would
-// take six times as long.
+// each calls f for many sweeps. It starts no goroutine, since with the race detector the sweeps
+// would take six times as long.
 func each(n int, f func(random *rand.Rand, at int)) {
 	for i := range n {
 		f(rand.New(rand.NewPCG(uint64(i), 43)), i)

@@ -20,8 +20,8 @@ func (c *Client) Verified(ctx context.Context, name string) (*toolhostv1.Session
 	return found, err
 }
 
-// Diff compares the tables of a session at two messages, all or one. Other arguments than numbers of
-// messages are process.ErrUsage.
+// Diff compares the tables of a session at two messages, all or one. Other arguments than numbers
+// of messages are process.ErrUsage.
 func (c *Client) Diff(ctx context.Context, id, from, to, table string) (*Changes, error) {
 	found, err := c.Verified(ctx, id)
 	if err != nil {
@@ -63,7 +63,8 @@ func named(tables []*worldv1.Table, name string) *worldv1.Table {
 	return nil
 }
 
-// MessageOf parses the number of a message of a session with the given last message. name is the argument or flag.
+// MessageOf parses the number of a message of a session with the given last message. name is the
+// argument or flag.
 func MessageOf(name, text string, last int) (int, error) {
 	index, err := strconv.Atoi(text)
 	if err != nil || index < 0 || index > last {
