@@ -289,7 +289,9 @@ func (c *roleCase) setup(role worldv1.Role) (*setupv1.Setup, error) {
 		if !ok {
 			return nil, fmt.Errorf("unknown augmentation %q", text)
 		}
-		selection.Augmentations = append(selection.Augmentations, setupv1.Augmentation(number))
+		if augmentation := setupv1.Augmentation(number); row.HasEffect(augmentation) {
+			selection.Augmentations = append(selection.Augmentations, augmentation)
+		}
 	}
 	return &setupv1.Setup{
 		Name: "role", MaxMessages: maxMessages, Clock: &setupv1.Clock{Now: caseTime, TimeZone: defaultZone},

@@ -10,6 +10,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/toolsandbox/toolsandbox/original/row"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
@@ -132,7 +133,9 @@ func (r *reader) variant(n *node, setup *setupv1.Setup) {
 		}
 	}
 	for _, item := range r.list(n.get("augmentations")) {
-		setup.Tools.Augmentations = append(setup.Tools.Augmentations, choice(r, item, "augmentation", augmentations))
+		if augmentation := choice(r, item, "augmentation", augmentations); row.HasEffect(augmentation) {
+			setup.Tools.Augmentations = append(setup.Tools.Augmentations, augmentation)
+		}
 	}
 }
 
