@@ -63,6 +63,8 @@ func TestConformance(t *testing.T) {
 		{"scores of trajectories", []string{vectortest.Dir(t, "trajectories"), "--score-only"}},
 		{"trajectories", []string{vectortest.Dir(t, "trajectories")}},
 		{"tools", []string{vectortest.Dir(t, "tools")}},
+		{"roles", []string{vectortest.Dir(t, "roles")}},
+		{"euroeval", []string{vectortest.Dir(t, "euroeval")}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
