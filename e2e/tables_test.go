@@ -126,4 +126,12 @@ func TestLongFormatsInPython(t *testing.T) {
 	if printed, err := script.CombinedOutput(); err != nil || !strings.Contains(string(printed), "all read") {
 		t.Errorf("got %v\n%s", err, printed)
 	}
+	if err := os.RemoveAll(filepath.Join(out, results.TrajectoriesDirectory, "turn_off_wifi_trial_1")); err != nil {
+		t.Fatal(err)
+	}
+	for _, format := range interchange.Formats() {
+		if code, printed := attempt(t, "export", out, "--to", format, "--out", filepath.Join(exports, "less", format)); code != 1 || !strings.Contains(printed, "turn_off_wifi_trial_1") {
+			t.Errorf("export to %s without a trajectory: got code %d and %s, want 1 and its name", format, code, printed)
+		}
+	}
 }

@@ -129,6 +129,9 @@ func (e *exporter) writeEEE() ([]string, error) {
 			scores = append(scores, statistics.Observation{Cluster: r.name.Base, Value: *r.score()})
 			return writeJSON(e.eeeInstance(record, r))(buffered)
 		})
+		if err == nil && rows == 0 {
+			err = errNoScores
+		}
 		if err != nil {
 			return err
 		}
@@ -172,15 +175,13 @@ func (e *exporter) eeeRecord(model string) *eeeRecord {
 	}
 }
 
-// eeeScoreOf returns the mean of the scores with the interval that report prints, 0 without any.
+// eeeScoreOf returns the mean of the scores, of which there is one, with the interval that report
+// prints.
 func eeeScoreOf(scores []statistics.Observation, rollouts int) eeeScore {
 	mean := statistics.MeanOf(scores)
 	score := eeeScore{Details: map[string]string{
 		"rollouts": strconv.Itoa(rollouts), "scored": strconv.Itoa(mean.Count), "base_scenarios": strconv.Itoa(mean.Clusters),
 	}}
-	if mean.Count == 0 {
-		return score
-	}
 	score.Score = mean.Mean
 	score.Uncertainty = map[string]any{"num_samples": mean.Count}
 	if interval, ok := mean.Interval(); ok && interval.Within(0, 1) {

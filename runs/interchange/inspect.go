@@ -149,6 +149,7 @@ func (e *exporter) writeLog(archive *zip.Writer) error {
 	var summaries []inspectSample
 	err := e.each(func(r rollout) error {
 		sample := e.inspectSample(r)
+		header.Results.Completed++
 		if err := member(fmt.Sprintf("samples/%s_epoch_%d.json", sample.ID, sample.Epoch), sample); err != nil {
 			return err
 		}
@@ -188,7 +189,7 @@ func (e *exporter) inspectHeader() inspectLog {
 			Metadata: map[string]any{"agent": e.run.Agent.Name, "user": e.run.User.Name, "seed": e.run.Seed, "packs": e.run.Packs},
 		},
 	}
-	log.Results = &inspectResults{Total: total, Completed: total, Scores: []inspectScore{{
+	log.Results = &inspectResults{Total: total, Scores: []inspectScore{{
 		Name: scorer, Scorer: scorer, Scored: scored, Unscored: total - scored, Metrics: map[string]inspectMetric{},
 	}}}
 	if scored > 0 {

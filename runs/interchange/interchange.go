@@ -31,6 +31,9 @@ const (
 // Formats returns the formats.
 func Formats() []string { return []string{ATIF, Inspect, EEE} }
 
+// errNoScores means that no rollout of a run has a score, of which a record would make a 0.
+var errNoScores = errors.New("no rollout has a score")
+
 // errNoRun means that a run lacks what the formats need.
 var errNoRun = errors.New("it has no " + results.RunFile + ", so its agent and program are unknown")
 
@@ -78,8 +81,8 @@ func (e *exporter) each(do func(rollout) error) error {
 		entry := &e.summary.Scenarios[i]
 		trials[name.Scenario]++
 		messages, err := e.reader.Messages(entry.Name)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue // it failed before its first message
+		if errors.Is(err, fs.ErrNotExist) && outcomes[entry.Name].ContextSHA256 == "" {
+			continue // it never had a trajectory
 		}
 		if err != nil {
 			return err

@@ -269,11 +269,9 @@ func TestTablesDamaged(t *testing.T) {
 		}, nil, 44, ErrDamaged},
 		"other run": {func(t *testing.T, dir string) {
 			t.Helper()
-			other, err := createPart(dir, "other", 7)
-			if err == nil {
-				_, err = other.commit(nil)
-			}
-			if err != nil {
+			if other, err := createPart(dir, "other", 7); err != nil {
+				t.Fatal(err)
+			} else if _, err := other.commit(nil); err != nil {
 				t.Fatal(err)
 			}
 		}, ErrTables, 0, ErrTables},
