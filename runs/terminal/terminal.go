@@ -4,9 +4,11 @@
 package terminal
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"syscall"
 
@@ -21,8 +23,11 @@ import (
 // ErrAddressInUse means that another program listens at a player's address.
 var ErrAddressInUse = errors.New("an address that another program uses")
 
-// anyPort is a free port of this machine.
-const anyPort = "127.0.0.1:0"
+// Ports that no system gives out by itself. The one of an interrupted run is free when it resumes.
+const (
+	firstPort = 20000
+	lastPort  = 32767
+)
 
 // Player is a person at a terminal who plays one role. Close it.
 type Player struct {
@@ -35,21 +40,38 @@ type Player struct {
 // Several players may share a console. address is the Address of an earlier run; empty means any
 // port of this machine. It is ErrAddressInUse if another program has that port.
 func Serve(ctx context.Context, console *Console, role worldv1.Role, address string) (*Player, error) {
-	if address == "" {
-		address = anyPort
-	}
-	var config net.ListenConfig
-	listener, err := config.Listen(ctx, "tcp", address)
-	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("%s: %w", address, ErrAddressInUse)
-	}
+	listener, err := listen(ctx, address)
 	if err != nil {
-		return nil, fmt.Errorf("serve the person at the terminal: %w", err)
+		return nil, err
 	}
 	p := &Player{server: grpc.NewServer(grpc.WaitForHandlers(true)), address: listener.Addr().String(), served: make(chan error, 1)}
 	agentv1.RegisterAgentServiceServer(p.server, &service{console: console, role: role})
 	go func() { p.served <- p.server.Serve(listener) }()
 	return p, nil
+}
+
+// listen listens at an address, or at a free port of this machine if it is empty.
+func listen(ctx context.Context, address string) (listener net.Listener, err error) {
+	var config net.ListenConfig
+	if address != "" {
+		listener, err = config.Listen(ctx, "tcp", address)
+	} else {
+		first := rand.IntN(lastPort - firstPort)
+		for i := range lastPort - firstPort {
+			port := firstPort + (first+i)%(lastPort-firstPort)
+			listener, err = config.Listen(ctx, "tcp", fmt.Sprintf("127.0.0.1:%d", port))
+			if !errors.Is(err, syscall.EADDRINUSE) {
+				break
+			}
+		}
+	}
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return nil, fmt.Errorf("%s: %w", cmp.Or(address, "every port"), ErrAddressInUse)
+	case err != nil:
+		return nil, fmt.Errorf("serve the person at the terminal: %w", err)
+	}
+	return listener, nil
 }
 
 // Address is the player's address for the gateway.
