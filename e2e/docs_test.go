@@ -33,16 +33,26 @@ const fileMark = "# file: "
 func TestLongDocumentedCommands(t *testing.T) {
 	t.Parallel()
 	commands := documented(t)
-	directories := make(map[string]string)
-	for _, c := range commands {
-		if directories[c.document] == "" {
-			directories[c.document] = newWorkDir(t)
-		}
-		runDocumented(t, c, directories[c.document])
-	}
 	if len(commands) < 10 {
 		t.Errorf("documented commands: got %d, want at least 10", len(commands))
 	}
+	for document, commands := range byDocument(commands) {
+		t.Run(document, func(t *testing.T) {
+			t.Parallel()
+			dir := newWorkDir(t)
+			for _, c := range commands {
+				runDocumented(t, c, dir)
+			}
+		})
+	}
+}
+
+func byDocument(commands []command) map[string][]command {
+	documents := make(map[string][]command)
+	for _, c := range commands {
+		documents[c.document] = append(documents[c.document], c)
+	}
+	return documents
 }
 
 // newWorkDir returns an empty directory with links to the repository's folders.

@@ -66,7 +66,8 @@ func TestLongEvaluatorIsolation(t *testing.T) {
 		agent string
 		args  []string
 	}{
-		{"oracle", []string{"--variants", "all"}},
+		{"oracle", nil},
+		{"oracle", []string{"--variants", "all", "--limit", "200"}},
 		{"random", nil},
 		{"unhelpful", nil},
 		{"grpc://" + gateway, nil},
