@@ -25,8 +25,9 @@ packages = $(addsuffix /...,$(1))
 
 # The directories with tests.
 TESTED = $(eval TESTED := $(shell go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}}{{end}}' $(call packages,$(MODULES))))$(TESTED)
-# Those whose code or tests start goroutines, or something that does: they are tested with the race detector.
-CONCURRENT := ^[[:space:]]*(defer )?go (func|[a-zA-Z.]+)\(|\.Go\(|AfterFunc\(|\.Parallel\(\)|httptest\.|/(internal/(bus|rpc|natsserver|process|store)|runs/standalone)"|nats-server/v2/server"
+# Those whose code or tests start goroutines, or something that does: they are tested with the race detector. Tests that
+# merely run beside each other do not count.
+CONCURRENT := ^[[:space:]]*(defer )?go (func|[a-zA-Z.]+)\(|\.Go\(|AfterFunc\(|httptest\.|/(internal/(bus|rpc|natsserver|process|store)|runs/standalone)"|nats-server/v2/server"
 RACE = $(eval RACE := $(shell for dir in $(TESTED); do ! grep -qE '$(CONCURRENT)' $$dir/*.go || echo $$dir; done))$(RACE)
 # The tests of cli start all services, each anew, and take six times as long with the race detector: only make test-all
 # has it, for those that play. Those of e2e start programs that are built without it.
