@@ -43,7 +43,7 @@ func (o *Options) record(args, setFlags []string, spec sweep.Spec) (*results.Run
 		run.Prompts = o.replayed.Prompts
 	}
 	if told := o.scenarios.Ablation; told != (scenario.Ablation{}) {
-		run.Prompts = &results.Prompts{AgentBefore: told.AgentBefore, AgentAfter: told.AgentAfter, User: string(told.User)}
+		run.Prompts = &results.Prompts{AgentBefore: told.AgentBefore, AgentAfter: told.AgentAfter, User: string(told.User), UserSees: string(told.Sees)}
 	}
 	var err error
 	for _, pack := range o.scenarios.LoadedPacks {

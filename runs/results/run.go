@@ -29,7 +29,7 @@ type Run struct {
 	User    Player  `json:"user"`
 	// Probe is what the servers of models did before the first rollout, null if none was probed.
 	Probe *Probes `json:"probe"`
-	// Prompts are what the run changed of what players are told, nil for nothing.
+	// Prompts are what the run changed of what players are told and see, nil for nothing.
 	Prompts *Prompts `json:"prompts,omitempty"`
 	Trials  int      `json:"trials"`
 	Seed    int64    `json:"seed"`
@@ -81,13 +81,15 @@ type Player struct {
 	Instances []Instance `json:"instances,omitempty"`
 }
 
-// Prompts are changes of what players are told. Empty ones change nothing.
+// Prompts are changes of what players are told and see. Empty ones change nothing.
 type Prompts struct {
 	// AgentBefore and AgentAfter are texts around the agent's system prompt.
 	AgentBefore string `json:"agent_before,omitempty"`
 	AgentAfter  string `json:"agent_after,omitempty"`
 	// User is what the simulated user is told: goal or knowledge, empty for all.
 	User string `json:"user,omitempty"`
+	// UserSees is what the simulated user sees of the agent: calls or results, empty for texts.
+	UserSees string `json:"user_sees,omitempty"`
 }
 
 // Model is a language model. Null and empty settings are the provider's defaults.
