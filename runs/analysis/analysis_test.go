@@ -196,6 +196,22 @@ func TestReport(t *testing.T) {
 	}
 }
 
+// TestClustersOfExtensions clusters scenarios that extend one another by their seed: what was three
+// clusters is one.
+func TestClustersOfExtensions(t *testing.T) {
+	summary, record := &resultfile.Summary{}, &results.Run{Trials: 1}
+	for _, name := range []string{"a", "b_all_tools", "c"} {
+		summary.Scenarios = append(summary.Scenarios, resultfile.ScenarioResult{Name: name, Similarity: "0.5"})
+	}
+	for want, lineages := range map[int]map[string]results.Lineage{3: nil, 1: {"b": {Extends: "a", Seed: "a"}, "c": {Extends: "b", Seed: "a"}}} {
+		record.Lineages = lineages
+		whole, _ := NewReport([]*Run{NewRun("dir", summary, record)}, 1).Whole(0)
+		if whole.Scenarios != want {
+			t.Errorf("%v: got %d clusters, want %d", lineages, whole.Scenarios, want)
+		}
+	}
+}
+
 // TestFormats writes each format, and no other.
 func TestFormats(t *testing.T) {
 	r := NewReport([]*Run{reported(), reported()}, 0.5)

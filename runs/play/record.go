@@ -39,6 +39,7 @@ func (o *Options) record(args, setFlags []string, spec sweep.Spec) (*results.Run
 		run.Flags["agent"], run.Flags["out"] = Redact(o.agent, secrets), Redact(o.out, secrets)
 	}
 	run.Sessions = []results.Session{{Started: run.Started}}
+	run.Lineages = results.LineagesOf(spec.Scenarios)
 	if o.replayed != nil {
 		run.Prompts = o.replayed.Prompts
 	}

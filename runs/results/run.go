@@ -14,6 +14,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/original/resultfile"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
+	"github.com/toolsandbox/toolsandbox/scenario"
 )
 
 // Run is the content of RunFile. Only its times come from the wall clock.
@@ -36,6 +38,8 @@ type Run struct {
 	// Packs are the sources of the scenarios, null in a replay. Catalogue is the played part of them.
 	Packs     []Pack    `json:"packs"`
 	Catalogue Catalogue `json:"catalogue"`
+	// Lineages are those of the scenarios that extend others, by their names without variants.
+	Lineages map[string]Lineage `json:"lineages,omitempty"`
 	// Arguments are the positional arguments of the command line.
 	Arguments []string `json:"arguments"`
 	// Flags are the initial values of all flags. Given names those that are not defaults.
@@ -122,6 +126,39 @@ type Catalogue struct {
 	Scenarios int `json:"scenarios"`
 	// Digest is the hex digest of the scenarios with their evaluations.
 	Digest string `json:"digest"`
+}
+
+// Lineage is where a scenario comes from that extends another one.
+type Lineage struct {
+	// Extends is the name of that scenario, Seed that at the end of the chain.
+	Extends string `json:"extends"`
+	Seed    string `json:"seed"`
+	// Kind is paraphrased or derived.
+	Kind string `json:"kind"`
+}
+
+// Base returns the base of a scenario's name, by which scores cluster: the seed of a scenario that
+// extends others, and the scenario itself of a variant. A nil run knows no lineages.
+func (r *Run) Base(name string) string {
+	base := scenario.BaseName(name)
+	if r != nil && r.Lineages[base].Seed != "" {
+		return r.Lineages[base].Seed
+	}
+	return base
+}
+
+// LineagesOf returns the lineages of scenarios, nil if all are seeds.
+func LineagesOf(scenarios []*scenariov1.Scenario) map[string]Lineage {
+	var all map[string]Lineage
+	for _, s := range scenarios {
+		if l := s.GetLineage(); l != nil {
+			if all == nil {
+				all = make(map[string]Lineage)
+			}
+			all[scenario.BaseName(s.GetSetup().GetName())] = Lineage{l.GetExtends(), l.GetSeed(), scenario.Kind(s)}
+		}
+	}
+	return all
 }
 
 // Resumption is one resumption of a run.
