@@ -159,6 +159,7 @@ func reported() *Run {
 			outcome.FailureClass = "provider"
 		}
 		outcome.Causes = []results.Cause{{Kind: "tool_error", Count: 3}, {Kind: "tool_error", Count: 1}}
+		outcome.UserFlags = []results.UserFlag{{Rule: "early_end"}, {Rule: "early_end"}}
 		record.Rollouts = append(record.Rollouts, outcome)
 	}
 	return NewRun("dir", summary, record)
@@ -184,7 +185,7 @@ func TestReport(t *testing.T) {
 	if whole.Score.Interval != nil || whole.Score.StandardError == nil || !whole.Score.Small {
 		t.Errorf("score: got %+v, want a standard error without an interval", whole.Score)
 	}
-	if whole.Rollouts != 5 || whole.Scored != 4 || whole.Scenarios != 2 || whole.Unscored["provider"] != 1 || whole.Causes["tool_error"] != 4 {
+	if whole.Rollouts != 5 || whole.Scored != 4 || whole.Scenarios != 2 || whole.Unscored["provider"] != 1 || whole.Causes["tool_error"] != 4 || whole.UserFaults["early_end"] != 4 {
 		t.Errorf("group: got %+v", whole)
 	}
 	// 2 categories in all variants, plain and all_tools.
