@@ -44,7 +44,7 @@ func Extend(r *document.Reader, budget *Budget, base Extended, extension documen
 	if len(extension.Value.Fields) == 1 {
 		r.Fail(at, "is the only field; say what this scenario changes of %s", base.Key)
 	}
-	if oracle := extension.Value.Get("oracle"); oracle != nil && len(r.Errors) == mistakes {
+	if oracle := extension.Value.Get("oracle"); oracle != nil && oracle.Shape == document.ShapeList && len(r.Errors) == mistakes {
 		sameMilestones(r, oracle, base.Field, whole)
 	}
 	lineage := &scenariov1.Lineage{Extends: base.Key, Seed: base.Key, Kind: scenariov1.Kind_KIND_PARAPHRASED}

@@ -204,7 +204,7 @@ func TestClustersOfExtensions(t *testing.T) {
 	for _, name := range []string{"a", "b_all_tools", "c"} {
 		summary.Scenarios = append(summary.Scenarios, resultfile.ScenarioResult{Name: name, Similarity: "0.5"})
 	}
-	for want, lineages := range map[int]map[string]results.Lineage{3: nil, 1: {"b": {Extends: "a", Seed: "a"}, "c": {Extends: "b", Seed: "a"}}} {
+	for want, lineages := range map[int]map[string]results.Lineage{3: nil, 1: {"b_all_tools": {Extends: "a", Seed: "a"}, "c": {Extends: "b", Seed: "a"}}} {
 		record.Lineages = lineages
 		whole, _ := NewReport([]*Run{NewRun("dir", summary, record)}, 1).Whole(0)
 		if whole.Scenarios != want {

@@ -38,7 +38,7 @@ type Run struct {
 	// Packs are the sources of the scenarios, null in a replay. Catalogue is the played part of them.
 	Packs     []Pack    `json:"packs"`
 	Catalogue Catalogue `json:"catalogue"`
-	// Lineages are those of the scenarios that extend others, by their names without variants.
+	// Lineages are those of the played scenarios that extend others, by name, also of their variants.
 	Lineages map[string]Lineage `json:"lineages,omitempty"`
 	// Arguments are the positional arguments of the command line.
 	Arguments []string `json:"arguments"`
@@ -140,11 +140,10 @@ type Lineage struct {
 // Base returns the base of a scenario's name, by which scores cluster: the seed of a scenario that
 // extends others, and the scenario itself of a variant. A nil run knows no lineages.
 func (r *Run) Base(name string) string {
-	base := scenario.BaseName(name)
-	if r != nil && r.Lineages[base].Seed != "" {
-		return r.Lineages[base].Seed
+	if r != nil && r.Lineages[name].Seed != "" {
+		return r.Lineages[name].Seed
 	}
-	return base
+	return scenario.BaseName(name)
 }
 
 // LineagesOf returns the lineages of scenarios, nil if all are seeds.
@@ -155,7 +154,7 @@ func LineagesOf(scenarios []*scenariov1.Scenario) map[string]Lineage {
 			if all == nil {
 				all = make(map[string]Lineage)
 			}
-			all[scenario.BaseName(s.GetSetup().GetName())] = Lineage{l.GetExtends(), l.GetSeed(), scenario.Kind(s)}
+			all[s.GetSetup().GetName()] = Lineage{l.GetExtends(), l.GetSeed(), scenario.Kind(s)}
 		}
 	}
 	return all

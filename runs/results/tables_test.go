@@ -179,10 +179,10 @@ func TestRowsOfExtension(t *testing.T) {
 		t.Errorf("got %+v and %v, want a derived scenario in the cluster of its seed", k.key, err)
 	}
 	run := &Run{Lineages: LineagesOf([]*scenariov1.Scenario{r.Scenario})}
-	if diff := gocmp.Diff(map[string]Lineage{"save_someone": {"save_anyone", "save_her", "derived"}}, run.Lineages); diff != "" {
+	if diff := gocmp.Diff(map[string]Lineage{"save_someone_3_distraction_tools": {"save_anyone", "save_her", "derived"}}, run.Lineages); diff != "" {
 		t.Errorf("lineages (-want +got):\n%s", diff)
 	}
-	for name, want := range map[string]string{"save_someone_all_tools": "save_her", "save_someone": "save_her", "save_her_all_tools": "save_her", "other": "other"} {
+	for name, want := range map[string]string{"save_someone_3_distraction_tools": "save_her", "save_someone": "save_someone", "save_her_all_tools": "save_her", "other": "other"} {
 		if got := run.Base(name); got != want {
 			t.Errorf("base of %s: got %s, want %s", name, got, want)
 		}

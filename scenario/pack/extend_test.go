@@ -96,6 +96,7 @@ func TestExtendErrors(t *testing.T) {
 		"loop":           {"a: {extends: b, notes: x}\nb: {extends: c, notes: x}\nc: {extends: a, notes: x}\n", []string{`0.yaml:3:14: c.extends: extends itself by way of "a"`}},
 		"nothing":        {"a: {extends: one}\n", []string{"0.yaml:1:14: a.extends: is the only field; say what this scenario changes of one"}},
 		"no text":        {"a: {extends: [one], notes: x}\n", []string{"0.yaml:1:14: a.extends: is a list, expected a text"}},
+		"oracle":         {"a: {extends: one, oracle: 3}\n", []string{"0.yaml:1:27: a.oracle: is a number, expected a list"}},
 		"milestones":     {"a: {extends: one, milestones: {}}\n", []string{"0.yaml:1:19: a.milestones: comes from one, and has to stay: a scenario with other milestones or minefields extends none"}},
 		"unknown field":  {"a: {extends: one, note: x}\n", []string{`0.yaml:1:19: a.note: unknown field; did you mean "notes"?`}},
 		"lost milestone": {"a: {extends: b, oracle: [{say: Off.}]}\nb:\n" + indented(carried), []string{`0.yaml:1:25: a.oracle: lacks the milestone "off" of b at its place`}},
