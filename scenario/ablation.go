@@ -51,8 +51,8 @@ func (u UserSees) shown() worldv1.ShownToolUse {
 	return worldv1.ShownToolUse(max(0, slices.Index(AllUserSees(), u)))
 }
 
-// Ablation changes what players are told and see. Milestones, minefields and checks stay those of the
-// scenario.
+// Ablation changes what players are told and see. Milestones, minefields and checks stay those of
+// the scenario.
 type Ablation struct {
 	// AgentBefore and AgentAfter are texts around the agent's system prompt.
 	AgentBefore, AgentAfter string

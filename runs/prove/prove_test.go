@@ -128,8 +128,8 @@ func TestBrokenScenarios(t *testing.T) {
 	}
 }
 
-// TestExtensions proves a scenario in other words, and finds that another world makes its milestones
-// impossible.
+// TestExtensions proves a scenario in other words, and finds that another world makes its
+// milestones impossible.
 func TestExtensions(t *testing.T) {
 	reports, err := Prove(t.Context(), services(t), load(t, "testdata/extended"))
 	if err != nil {

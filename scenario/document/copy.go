@@ -3,12 +3,12 @@ package document
 import "strings"
 
 // Copy returns a deep copy, so that a reader that expands short forms leaves v as it is.
-func (v *Value) Copy() *Value { return v.copy(func(*Value) {}) }
+func (v *Value) Copy() *Value { return v.duplicate(func(*Value) {}) }
 
 // CopyTo returns a deep copy at the position of another value. In field paths it replaces the
 // prefix from.
 func (v *Value) CopyTo(at *Value, from, to string) *Value {
-	return v.copy(func(c *Value) {
+	return v.duplicate(func(c *Value) {
 		c.Line, c.Column, c.Inside = at.Line, at.Column, TextPosition{}
 		if rest, ok := strings.CutPrefix(c.Path, from); ok {
 			c.Path = to + rest
@@ -16,7 +16,7 @@ func (v *Value) CopyTo(at *Value, from, to string) *Value {
 	})
 }
 
-func (v *Value) copy(change func(*Value)) *Value {
+func (v *Value) duplicate(change func(*Value)) *Value {
 	if v == nil {
 		return nil
 	}
@@ -26,13 +26,13 @@ func (v *Value) copy(change func(*Value)) *Value {
 		c.List = make([]*Value, len(v.List))
 	}
 	for i, item := range v.List {
-		c.List[i] = item.copy(change)
+		c.List[i] = item.duplicate(change)
 	}
 	if v.Fields != nil {
 		c.Fields = make([]Field, len(v.Fields))
 	}
 	for i, f := range v.Fields {
-		c.Fields[i] = Field{Key: f.Key, Position: f.Position.copy(change), Value: f.Value.copy(change)}
+		c.Fields[i] = Field{Key: f.Key, Position: f.Position.duplicate(change), Value: f.Value.duplicate(change)}
 	}
 	return &c
 }

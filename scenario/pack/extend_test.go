@@ -28,8 +28,8 @@ func extending(others string) fstest.MapFS {
 	return fsys
 }
 
-// TestExtend extends a scenario, and the result again: each has the same milestones, the fields that
-// it gives itself, and its lineage.
+// TestExtend extends a scenario, and the result again: each has the same milestones, the fields
+// that it gives itself, and its lineage.
 func TestExtend(t *testing.T) {
 	loaded, err := readPack(extending(`again: {extends: reworded, world: other}
 reworded:
