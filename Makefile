@@ -46,7 +46,7 @@ EXAMPLES := $(BIN)/examples
 MCP := $(BIN)/mcp
 # axe, which finds what keeps people from reading a page, comes from PyPI too.
 AXE := $(BIN)/axe
-# What reads exported runs: pandas, polars, DuckDB, and the programs of other formats.
+# What reads exported runs: pandas, polars, DuckDB, the notebook of examples/, and the programs of other formats.
 READERS := $(BIN)/readers
 # And so do llama.cpp's server and a small model.
 LLAMA := $(BIN)/llama

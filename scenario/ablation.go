@@ -30,13 +30,36 @@ func UserPrompts() []UserPrompt {
 	return []UserPrompt{UserPromptGoal, UserPromptKnowledge, UserPromptAll}
 }
 
-// Ablation changes what players are told. Milestones, minefields and checks stay those of the
-// scenario.
+// UserSees is what a simulated user sees of the agent's use of tools.
+type UserSees string
+
+// Each includes the ones before it.
+const (
+	// UserSeesTexts is the agent's texts alone, as in the original.
+	UserSeesTexts UserSees = "texts"
+	// UserSeesCalls is also the agent's calls.
+	UserSeesCalls UserSees = "calls"
+	// UserSeesResults is also their results.
+	UserSeesResults UserSees = "results"
+)
+
+// AllUserSees returns all of them.
+func AllUserSees() []UserSees { return []UserSees{UserSeesTexts, UserSeesCalls, UserSeesResults} }
+
+// shown returns the value of setups.
+func (u UserSees) shown() worldv1.ShownToolUse {
+	return worldv1.ShownToolUse(max(0, slices.Index(AllUserSees(), u)))
+}
+
+// Ablation changes what players are told and see. Milestones, minefields and checks stay those of
+// the scenario.
 type Ablation struct {
 	// AgentBefore and AgentAfter are texts around the agent's system prompt.
 	AgentBefore, AgentAfter string
 	// User is what the simulated user is told, empty for UserPromptAll.
 	User UserPrompt
+	// Sees is what the simulated user sees of the agent's use of tools, empty for UserSeesTexts.
+	Sees UserSees
 }
 
 // Apply returns a scenario as the ablation changes it. It shares with s what it does not change. ok
@@ -56,6 +79,12 @@ func (a Ablation) Apply(s *scenariov1.Scenario) (changed *scenariov1.Scenario, o
 	changed = &scenariov1.Scenario{}
 	shareFields(s, changed)
 	setup.Messages, changed.Setup = messages, setup
+	if shown := a.Sees.shown(); shown != 0 {
+		evaluation, user := &evaluationv1.Evaluation{}, &evaluationv1.User{}
+		shareFields(s.GetEvaluation(), evaluation)
+		shareFields(s.GetEvaluation().GetUser(), user)
+		setup.ShownToUser, user.Shown, evaluation.User, changed.Evaluation = shown, shown, user, evaluation
+	}
 	return changed, true
 }
 

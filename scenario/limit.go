@@ -13,14 +13,17 @@ type Budget struct {
 	Rows int
 	// Visits is the maximum number of rows that changes, removals and row names search.
 	Visits int
+	// Copies is the maximum number of values in the documents that scenarios extend, counted for each
+	// scenario that extends them.
+	Copies int
 
-	rows, visits int
-	stopped      bool
+	rows, visits, copies int
+	stopped              bool
 }
 
 // Part returns an unused budget with the same limits for a part of the pack that is built
 // concurrently. See Add.
-func (b *Budget) Part() *Budget { return &Budget{Rows: b.Rows, Visits: b.Visits} }
+func (b *Budget) Part() *Budget { return &Budget{Rows: b.Rows, Visits: b.Visits, Copies: b.Copies} }
 
 // Stopped reports whether reading stops.
 func (b *Budget) Stopped() bool { return b.stopped }
@@ -51,9 +54,17 @@ func (b *Budget) visit(r *document.Reader, at *document.Value, rows int) bool {
 	return !b.stopped
 }
 
+// CountCopied counts values that a scenario takes over from another one.
+func (b *Budget) CountCopied(r *document.Reader, at *document.Value, values int) {
+	if b.copies += values; b.copies > b.Copies {
+		b.Exceed(r, at, "with this one, scenarios take over more than %d values from those that they extend", b.Copies)
+	}
+}
+
 // Add adds what a part used.
 func (b *Budget) Add(r *document.Reader, at *document.Value, part *Budget) {
 	b.stopped = b.stopped || part.stopped
 	b.Count(r, at, part.rows)
 	b.visit(r, at, part.visits)
+	b.CountCopied(r, at, part.copies)
 }

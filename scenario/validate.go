@@ -47,6 +47,7 @@ func Validate(s *scenariov1.Scenario, opts Options) []Problem {
 		c.fail("setup.name", "is %q, expected up to 200 letters, digits, dots, dashes and underscores that start with a letter or digit",
 			setup.GetName())
 	}
+	c.lineage(s.GetLineage())
 	c.categories(setup.GetCategories())
 	if setup.GetMaxMessages() < 1 {
 		c.fail("setup.max_messages", "is %d, expected at least 1", setup.GetMaxMessages())

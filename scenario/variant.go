@@ -64,6 +64,15 @@ func BaseName(name string) string {
 	return base
 }
 
+// VariantName returns the name of the variant that a scenario's name ends in, without its first
+// underscore, and PlainVariant for a base scenario.
+func VariantName(name string) string {
+	return cmp.Or(strings.TrimPrefix(strings.TrimPrefix(name, BaseName(name)), "_"), PlainVariant)
+}
+
+// PlainVariant is the variant of scenarios without augmentations.
+const PlainVariant = "plain"
+
 // IsBase reports whether a scenario has variants: it has no augmentations and no category of an
 // augmentation.
 func IsBase(s *scenariov1.Scenario) bool {

@@ -119,6 +119,22 @@ func Fits(v *worldv1.Value, kind Kind) bool {
 	}
 }
 
+// InView reports whether a role sees a message: those that it may read, and as the user those of
+// the agent's use of tools that are shown to it.
+func InView(m *worldv1.Message, role worldv1.Role, shown worldv1.ShownToolUse) bool {
+	const agent, environment = worldv1.Role_ROLE_AGENT, worldv1.Role_ROLE_EXECUTION_ENVIRONMENT
+	switch from, to := m.GetSender(), m.GetRecipient(); {
+	case VisibleTo(m, role):
+		return true
+	case role != worldv1.Role_ROLE_USER:
+		return false
+	case from == agent && to == environment:
+		return shown >= worldv1.ShownToolUse_SHOWN_TOOL_USE_CALLS
+	default:
+		return from == environment && to == agent && m.GetResult() != nil && shown >= worldv1.ShownToolUse_SHOWN_TOOL_USE_RESULTS
+	}
+}
+
 // VisibleTo reports whether a role may read a message. By default sender and recipient may.
 func VisibleTo(m *worldv1.Message, role worldv1.Role) bool {
 	if len(m.GetVisibleTo()) == 0 {

@@ -159,6 +159,7 @@ func reported() *Run {
 			outcome.FailureClass = "provider"
 		}
 		outcome.Causes = []results.Cause{{Kind: "tool_error", Count: 3}, {Kind: "tool_error", Count: 1}}
+		outcome.UserFlags = []results.UserFlag{{Rule: "early_end"}, {Rule: "early_end"}}
 		record.Rollouts = append(record.Rollouts, outcome)
 	}
 	return NewRun("dir", summary, record)
@@ -184,7 +185,7 @@ func TestReport(t *testing.T) {
 	if whole.Score.Interval != nil || whole.Score.StandardError == nil || !whole.Score.Small {
 		t.Errorf("score: got %+v, want a standard error without an interval", whole.Score)
 	}
-	if whole.Rollouts != 5 || whole.Scored != 4 || whole.Scenarios != 2 || whole.Unscored["provider"] != 1 || whole.Causes["tool_error"] != 4 {
+	if whole.Rollouts != 5 || whole.Scored != 4 || whole.Scenarios != 2 || whole.Unscored["provider"] != 1 || whole.Causes["tool_error"] != 4 || whole.UserFaults["early_end"] != 4 {
 		t.Errorf("group: got %+v", whole)
 	}
 	// 2 categories in all variants, plain and all_tools.
@@ -193,6 +194,22 @@ func TestReport(t *testing.T) {
 	}
 	if data, err := json.Marshal(r); err != nil || !strings.Contains(string(data), `"variant":"all_tools"`) {
 		t.Errorf("JSON: got %s and %v", data, err)
+	}
+}
+
+// TestClustersOfExtensions clusters scenarios that extend one another by their seed: what was three
+// clusters is one.
+func TestClustersOfExtensions(t *testing.T) {
+	summary, record := &resultfile.Summary{}, &results.Run{Trials: 1}
+	for _, name := range []string{"a", "b_all_tools", "c"} {
+		summary.Scenarios = append(summary.Scenarios, resultfile.ScenarioResult{Name: name, Similarity: "0.5"})
+	}
+	for want, lineages := range map[int]map[string]results.Lineage{3: nil, 1: {"b_all_tools": {Extends: "a", Seed: "a"}, "c": {Extends: "b", Seed: "a"}}} {
+		record.Lineages = lineages
+		whole, _ := NewReport([]*Run{NewRun("dir", summary, record)}, 1).Whole(0)
+		if whole.Scenarios != want {
+			t.Errorf("%v: got %d clusters, want %d", lineages, whole.Scenarios, want)
+		}
 	}
 }
 

@@ -59,6 +59,8 @@ type Group struct {
 	UserFlagged *float64 `json:"user_flagged"`
 	// Causes counts the rollouts with each cause.
 	Causes map[string]int `json:"causes,omitempty"`
+	// UserFaults counts the rollouts in which the simulated user broke each rule.
+	UserFaults map[string]int `json:"user_faults,omitempty"`
 }
 
 // Estimate is a mean with its precision.
@@ -131,7 +133,7 @@ func compareKeys(a, b [2]string) int {
 }
 
 func newGroup(rollouts []rollout, passAt float64) Group {
-	g := Group{Rollouts: len(rollouts), Unscored: make(map[string]int), Causes: make(map[string]int)}
+	g := Group{Rollouts: len(rollouts), Unscored: make(map[string]int), Causes: make(map[string]int), UserFaults: make(map[string]int)}
 	var scores, trials []statistics.Observation
 	flagged, checked := 0, 0
 	for _, r := range rollouts {
@@ -150,8 +152,11 @@ func newGroup(rollouts []rollout, passAt float64) Group {
 		if len(r.outcome.UserFlags) > 0 {
 			flagged++
 		}
-		for _, kind := range causeKinds(r.outcome.Causes) {
+		for _, kind := range distinct(r.outcome.Causes, func(c results.Cause) string { return c.Kind }) {
 			g.Causes[kind]++
+		}
+		for _, rule := range distinct(r.outcome.UserFlags, func(f results.UserFlag) string { return f.Rule }) {
+			g.UserFaults[rule]++
 		}
 	}
 	g.Scored, g.Scenarios, g.Score = len(scores), statistics.MeanOf(scores).Clusters, estimate(scores)
@@ -177,15 +182,15 @@ func (r rollout) failure() string {
 	return cmp.Or(r.outcome.FailureClass, r.outcome.End)
 }
 
-// causeKinds returns the different kinds of causes in their order.
-func causeKinds(causes []results.Cause) []string {
-	var kinds []string
-	for _, cause := range causes {
-		if !slices.Contains(kinds, cause.Kind) {
-			kinds = append(kinds, cause.Kind)
+// distinct returns the different names of items in their order.
+func distinct[T any](items []T, name func(T) string) []string {
+	var names []string
+	for _, item := range items {
+		if !slices.Contains(names, name(item)) {
+			names = append(names, name(item))
 		}
 	}
-	return kinds
+	return names
 }
 
 // estimate returns the estimate of a mean score. If all scores are 0 or all are 1, the interval is

@@ -6,16 +6,12 @@ import (
 	"io"
 	"regexp"
 	"slices"
-	"strings"
 
 	"github.com/toolsandbox/toolsandbox/original/resultfile"
 	"github.com/toolsandbox/toolsandbox/runs/report"
 	"github.com/toolsandbox/toolsandbox/runs/results"
 	"github.com/toolsandbox/toolsandbox/scenario"
 )
-
-// plain is the variant of scenarios without augmentations.
-const plain = "plain"
 
 // Run is the rollouts of one run.
 type Run struct {
@@ -87,11 +83,7 @@ func NewRun(dir string, summary *resultfile.Summary, record *results.Run) *Run {
 		if triggered, ok := result.MinefieldSimilarity.Number(); ok {
 			r.minefield = triggered > 0
 		}
-		if r.base = scenario.BaseName(r.scenario); r.base != r.scenario {
-			r.variant = strings.TrimPrefix(strings.TrimPrefix(r.scenario, r.base), "_")
-		} else {
-			r.variant = plain
-		}
+		r.base, r.variant = record.Base(r.scenario), scenario.VariantName(r.scenario)
 		if record != nil && i < len(record.Rollouts) {
 			r.outcome, r.userChecked = &record.Rollouts[i], record.UserChecked()
 		}

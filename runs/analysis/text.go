@@ -41,8 +41,11 @@ func (r *Report) sections() []section {
 		sections = append(sections, section{title: "Scores by variant", table: variants})
 	}
 	sections = append(sections, r.passSection(), r.effortSection())
-	if causes := r.causeTable(); causes != nil {
+	if causes := r.countTable("cause", func(g Group) map[string]int { return g.Causes }); causes != nil {
 		sections = append(sections, section{title: "Rollouts with a cause", table: causes})
+	}
+	if faults := r.countTable("rule", func(g Group) map[string]int { return g.UserFaults }); faults != nil {
+		sections = append(sections, section{title: "Rollouts in which the user left its role", table: faults})
 	}
 	return sections
 }
@@ -169,14 +172,14 @@ func (r *Report) effortSection() section {
 	return section{title: "Mean of a rollout", table: t}
 }
 
-// causeTable returns the causes of all runs, nil without any.
-func (r *Report) causeTable() *output.Table {
+// countTable returns counts of rollouts by kind and run, nil without any.
+func (r *Report) countTable(title string, counts func(Group) map[string]int) *output.Table {
 	kinds := make(map[string]bool)
-	header := table.Row{"cause"}
+	header := table.Row{title}
 	for i := range r.Runs {
 		header = append(header, Letter(i))
 		whole, _ := r.Whole(i)
-		for kind := range whole.Causes {
+		for kind := range counts(whole) {
 			kinds[kind] = true
 		}
 	}
@@ -188,7 +191,7 @@ func (r *Report) causeTable() *output.Table {
 		row := table.Row{strings.ReplaceAll(kind, "_", " ")}
 		for i := range r.Runs {
 			whole, _ := r.Whole(i)
-			row = append(row, whole.Causes[kind])
+			row = append(row, counts(whole)[kind])
 		}
 		t.Append(row)
 	}

@@ -17,9 +17,9 @@ import (
 // maxPrompt is the largest size of a prompt's file in bytes.
 const maxPrompt = 1 << 20
 
-// ablation is the flags that change what players are told.
+// ablation is the flags that change what players are told and see.
 type ablation struct {
-	before, after, user string
+	before, after, user, sees string
 	// Ablation is what they say. Load sets it.
 	Ablation scenario.Ablation
 }
@@ -28,13 +28,17 @@ func (a *ablation) register(flags *pflag.FlagSet) {
 	flags.StringVar(&a.before, "agent-prompt", "", "`file` with a text before the agent's system prompt")
 	flags.StringVar(&a.after, "agent-prompt-after", "", "`file` with a text after the agent's system prompt")
 	flags.StringVar(&a.user, "user-prompt", string(scenario.UserPromptAll), "what the simulated user is told: goal, knowledge (its goal and knowledge) or all (demonstrations, too)")
+	flags.StringVar(&a.sees, "user-sees", string(scenario.UserSeesTexts), "what the simulated user sees of the agent: texts, calls (also its calls of tools) or results (also their results)")
 }
 
 // apply changes scenarios in place.
 func (a *ablation) apply(scenarios []*scenariov1.Scenario) error {
-	change := scenario.Ablation{User: scenario.UserPrompt(a.user)}
+	change := scenario.Ablation{User: scenario.UserPrompt(a.user), Sees: scenario.UserSees(a.sees)}
 	if prompts := scenario.UserPrompts(); a.user != "" && !slices.Contains(prompts, change.User) {
 		return process.UsageErrorf("--user-prompt: %q given, expected one of %v", a.user, prompts)
+	}
+	if all := scenario.AllUserSees(); a.sees != "" && !slices.Contains(all, change.Sees) {
+		return process.UsageErrorf("--user-sees: %q given, expected one of %v", a.sees, all)
 	}
 	var err error
 	if change.AgentBefore, err = readPrompt("agent-prompt", a.before); err != nil {
@@ -45,6 +49,9 @@ func (a *ablation) apply(scenarios []*scenariov1.Scenario) error {
 	}
 	if change.User == scenario.UserPromptAll {
 		change.User = ""
+	}
+	if change.Sees == scenario.UserSeesTexts {
+		change.Sees = ""
 	}
 	if a.Ablation = change; change == (scenario.Ablation{}) {
 		return nil

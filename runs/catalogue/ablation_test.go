@@ -106,6 +106,23 @@ func TestUserPrompt(t *testing.T) {
 	}
 }
 
+// TestUserSees changes what the user's view and its check contain, and nothing else.
+func TestUserSees(t *testing.T) {
+	t.Parallel()
+	all, seeing := ablated(t, ablation{}), ablated(t, ablation{sees: "results"})
+	for i, s := range seeing {
+		setup, user := s.GetSetup(), s.GetEvaluation().GetUser()
+		if setup.GetShownToUser() != worldv1.ShownToolUse_SHOWN_TOOL_USE_RESULTS || user.GetShown() != setup.GetShownToUser() {
+			t.Fatalf("%s: got %v and %v, want results", setup.GetName(), setup.GetShownToUser(), user.GetShown())
+		}
+		s = proto.CloneOf(s)
+		s.Setup.ShownToUser, s.Evaluation.User.Shown = 0, 0
+		if !proto.Equal(all[i], s) {
+			t.Fatalf("%s: more than the user's view differs", setup.GetName())
+		}
+	}
+}
+
 func TestBadAblations(t *testing.T) {
 	t.Parallel()
 	missing, empty, binary := filepath.Join(t.TempDir(), "none"), file(t, " \n"), file(t, "\xff")
@@ -114,6 +131,7 @@ func TestBadAblations(t *testing.T) {
 		"--agent-prompt-after: " + empty + ": it is empty":           {after: empty},
 		"--agent-prompt: " + binary + ": it is no UTF-8":             {before: binary},
 		`--user-prompt: "some" given, expected one of [goal knowled`: {user: "some"},
+		`--user-sees: "all" given, expected one of [texts calls res`: {sees: "all"},
 	} {
 		selection := Selection{Variants: []string{PlainVariant}, ablation: a}
 		if _, err := selection.Load(t.Context(), io.Discard, nil); err == nil || !strings.HasPrefix(err.Error(), want) {

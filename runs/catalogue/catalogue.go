@@ -36,7 +36,7 @@ const testScenarios = 4
 
 const (
 	// PlainVariant selects the scenario without a variant.
-	PlainVariant = "plain"
+	PlainVariant = scenario.PlainVariant
 	// AllVariants selects the eight variants of the original. Other names of variants are suffixes of
 	// scenarios' names.
 	AllVariants = "all"

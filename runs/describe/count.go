@@ -25,10 +25,13 @@ type Counts struct {
 	// Base is the number of base scenarios, Scenarios the number with the eight variants,
 	// Confirmation that of the variants in which tools need consent. Only the eight count for
 	// categories.
-	Base         int     `json:"base"`
-	Scenarios    int     `json:"scenarios"`
-	Confirmation int     `json:"confirmation"`
-	Categories   []Count `json:"categories"`
+	Base         int `json:"base"`
+	Scenarios    int `json:"scenarios"`
+	Confirmation int `json:"confirmation"`
+	// Kinds counts the base scenarios that extend none, and those that extend others by what they
+	// change.
+	Kinds      []Count `json:"kinds"`
+	Categories []Count `json:"categories"`
 	// Tools counts the base scenarios per listed tool; AnyTool counts those that list none, and so
 	// get all.
 	Tools   []Count `json:"tools"`
@@ -56,6 +59,7 @@ func (c *Counts) Write(w io.Writer) error {
 		lines []Count
 	}{
 		{"scenarios", []Count{{"base scenarios", c.Base}, {"with all variants", c.Scenarios}, {"variants with confirmation", c.Confirmation}}},
+		{"base scenarios by kind", c.Kinds},
 		{"scenarios by category, over all variants", c.Categories},
 		{"base scenarios by tool", tools},
 		{"tools", []Count{{"may change the world" + c.statefulShare(), c.Stateful}, {"only read", c.Stateless}}},
@@ -87,7 +91,7 @@ func (c *Counts) statefulShare() string {
 // CountScenarios counts scenarios with their variants.
 func CountScenarios(scenarios []scenario.Expanded) *Counts {
 	out := &Counts{}
-	categories, tools := make(map[string]int), make(map[string]int)
+	categories, tools, kinds := make(map[string]int), make(map[string]int), make(map[string]int)
 	compared := milestoneCounts{columns: make(map[string]int), tools: make(map[string]int)}
 	readOnly := make(map[string]bool) // of the tools in Python
 	for _, info := range toolhost.Tools() {
@@ -111,6 +115,7 @@ func CountScenarios(scenarios []scenario.Expanded) *Counts {
 			continue
 		}
 		out.Base++
+		kinds[scenario.Kind(e.Scenario())]++
 		compared.add(e.Scenario().GetEvaluation().GetMilestones())
 		addPackTools(readOnly, packs, setup)
 		if len(setup.GetTools().GetAllow()) == 0 {
@@ -121,6 +126,9 @@ func CountScenarios(scenarios []scenario.Expanded) *Counts {
 		}
 	}
 	out.Categories = inOrder(categories)
+	for _, kind := range scenario.Kinds() {
+		out.Kinds = append(out.Kinds, Count{kind, kinds[kind]})
+	}
 	for _, info := range toolhost.Tools() {
 		if name := info.GetTool().GetName(); name != scenario.AllowTool {
 			out.Tools = append(out.Tools, Count{name, tools[name]})

@@ -36,6 +36,9 @@ func Write(w io.Writer, subject Subject) error {
 	p := &printer{zone: zone(setup), schema: world.SchemaOrBuiltin(setup.GetSchema())}
 	p.line("%s", setup.GetName())
 	p.pair("written at", subject.Position)
+	if l := subject.Scenario.GetLineage(); l != nil {
+		p.pair("extends", fmt.Sprintf("%s; %s from the seed %s", l.GetExtends(), scenario.Kind(subject.Scenario), l.GetSeed()))
+	}
 	p.pair("categories", strings.Join(setup.GetCategories(), " "))
 	p.pair("notes", subject.Scenario.GetNotes())
 	clock := p.time(setup.GetClock().GetNow()) + " " + setup.GetClock().GetTimeZone()

@@ -39,11 +39,12 @@ func (o *Options) record(args, setFlags []string, spec sweep.Spec) (*results.Run
 		run.Flags["agent"], run.Flags["out"] = Redact(o.agent, secrets), Redact(o.out, secrets)
 	}
 	run.Sessions = []results.Session{{Started: run.Started}}
+	run.Lineages = results.LineagesOf(spec.Scenarios)
 	if o.replayed != nil {
 		run.Prompts = o.replayed.Prompts
 	}
 	if told := o.scenarios.Ablation; told != (scenario.Ablation{}) {
-		run.Prompts = &results.Prompts{AgentBefore: told.AgentBefore, AgentAfter: told.AgentAfter, User: string(told.User)}
+		run.Prompts = &results.Prompts{AgentBefore: told.AgentBefore, AgentAfter: told.AgentAfter, User: string(told.User), UserSees: string(told.Sees)}
 	}
 	var err error
 	for _, pack := range o.scenarios.LoadedPacks {

@@ -152,7 +152,7 @@ func (c *competition) play(ctx context.Context) error {
 	c.design = sequential.Design{Trials: spec.Trials, Agents: len(c.runs), Seed: spec.Seed, Decide: c.until.decided && len(c.runs) > 1, Width: c.until.width}
 	for _, s := range spec.Scenarios {
 		name := s.GetSetup().GetName()
-		c.design.Scenarios = append(c.design.Scenarios, sequential.Scenario{Name: name, Base: scenario.BaseName(name)})
+		c.design.Scenarios = append(c.design.Scenarios, sequential.Scenario{Name: name, Base: scenario.Base(s)})
 	}
 	ctx, release := watched(ctx, c.runs)
 	defer release()

@@ -128,6 +128,24 @@ func TestBrokenScenarios(t *testing.T) {
 	}
 }
 
+// TestExtensions proves a scenario in other words, and finds that another world makes its
+// milestones impossible.
+func TestExtensions(t *testing.T) {
+	reports, err := Prove(t.Context(), services(t), load(t, "testdata/extended"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range reports {
+		text := writeReport(t, r, false)
+		if impossible := r.Name == "emil_is_not_there"; r.Proven() == impossible || impossible && !strings.Contains(text, "oracle: the oracle does not solve it") {
+			t.Errorf("%s: got %s", r.Name, text)
+		}
+	}
+	if len(reports) != 3 {
+		t.Errorf("got %d reports, want 3", len(reports))
+	}
+}
+
 // TestGuardrails compares the automatic guardrails in reports with the evaluator's, for every node
 // of the built-in catalogue.
 func TestGuardrails(t *testing.T) {

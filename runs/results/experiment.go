@@ -84,7 +84,7 @@ func RunsOf(dir string) ([]string, error) {
 	}
 	var dirs []string
 	for _, run := range experiment.Runs {
-		if path := filepath.Join(dir, run.Directory); isFile(path, SummaryFile) {
+		if path := filepath.Join(dir, run.Directory); isFile(path, SummaryFile) || hasTables(path) {
 			dirs = append(dirs, path)
 		}
 	}
@@ -92,6 +92,12 @@ func RunsOf(dir string) ([]string, error) {
 		return nil, fmt.Errorf("%s: none of the %d runs of the experiment has results: continue it with --resume", dir, len(experiment.Runs))
 	}
 	return dirs, nil
+}
+
+// hasTables reports whether a run's directory has a part of the tables.
+func hasTables(dir string) bool {
+	numbers, err := partNumbers(dir, rolloutsTable)
+	return err == nil && len(numbers) > 0
 }
 
 // ExperimentOf returns the directory of the experiment that a run's directory belongs to.

@@ -27,9 +27,6 @@ import (
 	"github.com/toolsandbox/toolsandbox/scenario"
 )
 
-// plainVariant is the variant of scenarios without augmentations.
-const plainVariant = "plain"
-
 func named(p *agentgwv1.Player) *agentgwv1.Player { return &agentgwv1.Player{Name: p.GetName()} }
 
 // rowsOf returns the rows of a finished rollout. explained is the explanation of its score, nil
@@ -55,20 +52,17 @@ func rowsOf(r Rollout, explained *evaluatorv1.ExplainTrajectoryResponse) (rows, 
 
 func keyOf(r Rollout) key {
 	rollout := r.Result.GetRollout()
-	k := key{
-		Rollout: r.Name(), Scenario: r.Scenario.GetSetup().GetName(), Variant: plainVariant, Trial: rollout.GetTrial(),
+	name := r.Scenario.GetSetup().GetName()
+	return key{
+		Rollout: r.Name(), Scenario: name, Base: scenario.Base(r.Scenario), Variant: scenario.VariantName(name), Trial: rollout.GetTrial(),
 		Agent: rollout.GetAgent().GetName(), User: rollout.GetUser().GetName(),
 	}
-	if k.Base = scenario.BaseName(k.Scenario); k.Base != k.Scenario {
-		k.Variant = strings.TrimPrefix(strings.TrimPrefix(k.Scenario, k.Base), "_")
-	}
-	return k
 }
 
 func rolloutRowOf(k key, r Rollout) (rolloutRow, error) {
 	o, entry := outcome(r), resultfile.Summarize([]resultfile.Rollout{r.Rollout}).Scenarios[0]
 	line := rolloutRow{
-		key: k, ID: o.ID, Seed: o.Seed, Round: r.Result.GetRound(), Categories: entry.Categories, End: o.End, Scored: o.Scored,
+		key: k, Kind: scenario.Kind(r.Scenario), ID: o.ID, Seed: o.Seed, Round: r.Result.GetRound(), Categories: entry.Categories, End: o.End, Scored: o.Scored,
 		Similarity: number(entry.Similarity), MilestoneSimilarity: number(entry.MilestoneSimilarity), MinefieldSimilarity: number(entry.MinefieldSimilarity),
 		Milestones: int32(len(r.Scenario.GetEvaluation().GetMilestones().GetNodes())),
 		Minefields: int32(len(r.Scenario.GetEvaluation().GetMinefields().GetNodes())),

@@ -14,6 +14,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/original/resultfile"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
+	"github.com/toolsandbox/toolsandbox/scenario"
 )
 
 // Run is the content of RunFile. Only its times come from the wall clock.
@@ -29,13 +31,15 @@ type Run struct {
 	User    Player  `json:"user"`
 	// Probe is what the servers of models did before the first rollout, null if none was probed.
 	Probe *Probes `json:"probe"`
-	// Prompts are what the run changed of what players are told, nil for nothing.
+	// Prompts are what the run changed of what players are told and see, nil for nothing.
 	Prompts *Prompts `json:"prompts,omitempty"`
 	Trials  int      `json:"trials"`
 	Seed    int64    `json:"seed"`
 	// Packs are the sources of the scenarios, null in a replay. Catalogue is the played part of them.
 	Packs     []Pack    `json:"packs"`
 	Catalogue Catalogue `json:"catalogue"`
+	// Lineages are those of the played scenarios that extend others, by name, also of their variants.
+	Lineages map[string]Lineage `json:"lineages,omitempty"`
 	// Arguments are the positional arguments of the command line.
 	Arguments []string `json:"arguments"`
 	// Flags are the initial values of all flags. Given names those that are not defaults.
@@ -81,13 +85,15 @@ type Player struct {
 	Instances []Instance `json:"instances,omitempty"`
 }
 
-// Prompts are changes of what players are told. Empty ones change nothing.
+// Prompts are changes of what players are told and see. Empty ones change nothing.
 type Prompts struct {
 	// AgentBefore and AgentAfter are texts around the agent's system prompt.
 	AgentBefore string `json:"agent_before,omitempty"`
 	AgentAfter  string `json:"agent_after,omitempty"`
 	// User is what the simulated user is told: goal or knowledge, empty for all.
 	User string `json:"user,omitempty"`
+	// UserSees is what the simulated user sees of the agent: calls or results, empty for texts.
+	UserSees string `json:"user_sees,omitempty"`
 }
 
 // Model is a language model. Null and empty settings are the provider's defaults.
@@ -120,6 +126,38 @@ type Catalogue struct {
 	Scenarios int `json:"scenarios"`
 	// Digest is the hex digest of the scenarios with their evaluations.
 	Digest string `json:"digest"`
+}
+
+// Lineage is where a scenario comes from that extends another one.
+type Lineage struct {
+	// Extends is the name of that scenario, Seed that at the end of the chain.
+	Extends string `json:"extends"`
+	Seed    string `json:"seed"`
+	// Kind is paraphrased or derived.
+	Kind string `json:"kind"`
+}
+
+// Base returns the base of a scenario's name, by which scores cluster: the seed of a scenario that
+// extends others, and the scenario itself of a variant. A nil run knows no lineages.
+func (r *Run) Base(name string) string {
+	if r != nil && r.Lineages[name].Seed != "" {
+		return r.Lineages[name].Seed
+	}
+	return scenario.BaseName(name)
+}
+
+// LineagesOf returns the lineages of scenarios, nil if all are seeds.
+func LineagesOf(scenarios []*scenariov1.Scenario) map[string]Lineage {
+	var all map[string]Lineage
+	for _, s := range scenarios {
+		if l := s.GetLineage(); l != nil {
+			if all == nil {
+				all = make(map[string]Lineage)
+			}
+			all[s.GetSetup().GetName()] = Lineage{l.GetExtends(), l.GetSeed(), scenario.Kind(s)}
+		}
+	}
+	return all
 }
 
 // Resumption is one resumption of a run.

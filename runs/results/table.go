@@ -52,6 +52,7 @@ type keyed interface{ rolloutName() string }
 // rolloutRow is a row of the table rollouts.
 type rolloutRow struct {
 	key
+	Kind                string     `parquet:"kind,dict" json:"kind"`
 	ID                  string     `parquet:"id" json:"id"`
 	Seed                int64      `parquet:"seed" json:"seed"`
 	Round               int32      `parquet:"round" json:"round"`

@@ -30,7 +30,7 @@ const (
 	groupBytes = 32 << 20
 
 	// tablesVersion is the version of the columns.
-	tablesVersion = "1"
+	tablesVersion = "2"
 	versionKey    = "toolsandbox.version"
 	specKey       = "toolsandbox.spec_digest"
 	// filesKey is the Content of the part's files of other tables, by table. Only the file of rollouts

@@ -23,6 +23,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/original/resultfile"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
@@ -166,6 +167,25 @@ func TestRowsOfRollout(t *testing.T) {
 	}
 	if stored := string(lines.rollout.Result); strings.Contains(stored, "secret") {
 		t.Errorf("the stored result has the address of a player")
+	}
+}
+
+// TestRowsOfExtension clusters a variant of a scenario that extends another one by its seed.
+func TestRowsOfExtension(t *testing.T) {
+	r := tableRollout(3, true)
+	r.Scenario.Lineage = &scenariov1.Lineage{Extends: "save_anyone", Seed: "save_her", Kind: scenariov1.Kind_KIND_DERIVED}
+	lines, err := rowsOf(r, nil)
+	if k := lines.rollout; err != nil || k.Base != "save_her" || k.Variant != "3_distraction_tools" || k.Kind != "derived" || lines.calls[0].Base != "save_her" {
+		t.Errorf("got %+v and %v, want a derived scenario in the cluster of its seed", k.key, err)
+	}
+	run := &Run{Lineages: LineagesOf([]*scenariov1.Scenario{r.Scenario})}
+	if diff := gocmp.Diff(map[string]Lineage{"save_someone_3_distraction_tools": {"save_anyone", "save_her", "derived"}}, run.Lineages); diff != "" {
+		t.Errorf("lineages (-want +got):\n%s", diff)
+	}
+	for name, want := range map[string]string{"save_someone_3_distraction_tools": "save_her", "save_someone": "save_someone", "save_her_all_tools": "save_her", "other": "other"} {
+		if got := run.Base(name); got != want {
+			t.Errorf("base of %s: got %s, want %s", name, got, want)
+		}
 	}
 }
 

@@ -83,6 +83,7 @@ func forms(schema *world.Schema) map[string]Form {
 var Scenario = sync.OnceValue(func() Form {
 	return Form{fields: []Field{
 		{"notes", "text", "For other authors; no role ever sees it.", false},
+		{"extends", "text", "Name of the scenario of this pack that this one rewords or changes; its milestones and minefields stay.", false},
 		{"max_idle_score", "similarity", "Highest similarity of an agent that does nothing useful; 0.35 if left out.", false},
 		{"world", "text", "Name of the world in worlds/ that the scenario starts in, or phone/NAME for one of the phone.", false},
 		{"clock", "clock", "Changes to the world's clock for this scenario alone.", false},

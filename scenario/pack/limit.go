@@ -23,7 +23,7 @@ type limits struct {
 func defaultLimits() limits {
 	return limits{
 		fileBytes: document.MaxFile, catalogueBytes: maxCatalogue, packBytes: 48 << 20, entries: 100_000, scenarios: 50_000,
-		mistakes: document.MaxMistakes, rows: scenario.Budget{Rows: 500_000, Visits: 20_000_000},
+		mistakes: document.MaxMistakes, rows: scenario.Budget{Rows: 500_000, Visits: 20_000_000, Copies: 1_000_000},
 	}
 }
 

@@ -22,7 +22,7 @@ import (
 // smallLimits returns limits that small packs can exceed.
 func smallLimits() limits {
 	return limits{
-		fileBytes: 2000, catalogueBytes: 3000, packBytes: 4000, entries: 8, scenarios: 3, mistakes: 5, rows: scenario.Budget{Rows: 9, Visits: 20},
+		fileBytes: 2000, catalogueBytes: 3000, packBytes: 4000, entries: 8, scenarios: 3, mistakes: 5, rows: scenario.Budget{Rows: 9, Visits: 20, Copies: 60},
 	}
 }
 
@@ -68,6 +68,8 @@ func TestLimits(t *testing.T) {
 		{"looks", fstest.MapFS{"worlds/a.yaml": {Data: []byte(rows(5))}, "worlds/b.yaml": {Data: []byte(
 			"extends: a\ntables: {contact: {change: [" + strings.Repeat("{where: {name: Bob}, set: {name: Bob}},\n", 5) + "]}}")}},
 			"worlds/b.yaml:6:9: tables.contact.change[4].where: with this one, changes, removals and names look at more than 20 rows; nothing after it is read"},
+		{"copies", fstest.MapFS{"a.yaml": scenario("a"), "b.yaml": {Data: []byte("b: {extends: a, notes: b}\n")}, "worlds/base.yaml": {Data: []byte(testWorld)}},
+			"b.yaml:1:14: b.extends: with this one, scenarios take over more than 60 values from those that they extend; nothing after it is read"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := load(c.fsys, Options{Options: testOptions()}, smallLimits())

@@ -55,6 +55,9 @@ type sectionResult struct {
 	loaded   []Loaded
 	mistakes document.Errors
 	budget   *scenario.Budget
+	// seeds are the names of the scenarios that extend none, extensions are the others.
+	seeds      []string
+	extensions []*extension
 }
 
 func (l *loader) loadScenarios() {
@@ -71,6 +74,7 @@ func (l *loader) loadScenarios() {
 		}
 	})
 	l.loadBatch(batch)
+	l.loadExtensions()
 }
 
 // loadBatch reads sections concurrently and adds their contents in order.
@@ -92,6 +96,8 @@ func (l *loader) loadBatch(batch []document.Section) {
 	workers.Wait()
 	for i := range results {
 		l.keep(batch[i], &results[i])
+		l.addSeeds(batch[i], &results[i])
+		l.extensions = append(l.extensions, results[i].extensions...)
 	}
 }
 
@@ -101,17 +107,28 @@ func (l *loader) loadSection(s document.Section) sectionResult {
 	out := sectionResult{budget: l.budget.Part()}
 	r := &document.Reader{File: s.File}
 	for _, f := range scenarioFields(r, s) {
-		built, base := l.shared.Build(r, out.budget, f)
-		if built == nil {
+		if scenario.Extends(f) != nil {
+			out.extensions = append(out.extensions, &extension{Field: f, section: s})
 			continue
 		}
-		out.loaded = append(out.loaded, Loaded{Scenario: built, Position: r.At(f.Position), World: r.Text(f.Value.Get("world")), Base: base})
+		out.seeds = append(out.seeds, f.Key)
+		l.build(r, &out, scenario.Extended{Field: f})
 		if out.budget.Stopped() || len(r.Errors) > document.MaxMistakes {
 			break
 		}
 	}
 	out.mistakes = r.Errors
 	return out
+}
+
+// build adds a scenario to out, with its mistakes to r.
+func (l *loader) build(r *document.Reader, out *sectionResult, of scenario.Extended) {
+	built, base := l.shared.Build(r, out.budget, of.Field)
+	if built == nil {
+		return
+	}
+	built.Lineage = of.Lineage
+	out.loaded = append(out.loaded, Loaded{Scenario: built, Position: r.At(of.Position), World: r.Text(of.Value.Get("world")), Base: base})
 }
 
 // keep adds the content of a section unless the pack has exceeded a limit.

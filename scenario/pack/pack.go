@@ -132,10 +132,16 @@ type loader struct {
 	servers  []*setupv1.ToolServer
 	loaded   []Loaded
 	mistakes document.Errors
+	// seeds and extensions are the scenarios of YAML files.
+	seeds      seeds
+	extensions []*extension
 }
 
 func newLoader(fsys fs.FS, opts Options, limits limits) *loader {
-	return &loader{packFiles: packFiles{fsys: fsys, limits: limits, budget: limits.rows.Part()}, opts: opts, shared: scenario.NewShared(opts.Options)}
+	return &loader{
+		packFiles: packFiles{fsys: fsys, limits: limits, budget: limits.rows.Part()}, opts: opts, shared: scenario.NewShared(opts.Options),
+		seeds: seeds{map[string]document.Section{}, map[string]bool{}, map[string]scenario.Extended{}},
+	}
 }
 
 // each calls read for every .yaml file of a folder by name, except the pack's own files. It keeps

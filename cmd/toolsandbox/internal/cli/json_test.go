@@ -75,7 +75,7 @@ func jsonShapes() []jsonShape {
 		{"agents --json", "description name roles"},
 		{"tools --json", "default_needs description module name needs parameters read_only visible_to"},
 		{"version --json", "commit go modified version"},
-		{"scenario list --json turn_off_wifi", "categories milestones minefields name tools"},
+		{"scenario list --json turn_off_wifi", "categories kind milestones minefields name tools"},
 		{"scenario show --json turn_off_wifi", "evaluation proof setup"},
 		{"scenario validate --json", "from problems scenarios"},
 		{"scenario fmt --json pack/mine.yaml", "changed"},

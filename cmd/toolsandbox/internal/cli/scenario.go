@@ -2,14 +2,11 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
-	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	"github.com/toolsandbox/toolsandbox/runs/catalogue"
 	"github.com/toolsandbox/toolsandbox/runs/describe"
 	"github.com/toolsandbox/toolsandbox/runs/output"
@@ -17,30 +14,12 @@ import (
 	"github.com/toolsandbox/toolsandbox/scenario"
 )
 
-// scenarioLine is one scenario in the output for programs.
-type scenarioLine struct {
-	Name       string   `json:"name"`
-	Categories []string `json:"categories"`
-	Tools      []string `json:"tools"`
-	Milestones int      `json:"milestones"`
-	Minefields int      `json:"minefields"`
-}
-
 func newScenario() *cobra.Command {
 	cmd := &cobra.Command{Use: "scenario", Short: "List, show, write and check scenarios"}
 	asGroup(cmd)
 	cmd.AddCommand(newScenarioList(), newScenarioShow(), newScenarioGraph(), newScenarioValidate(), newScenarioNew(), newScenarioFmt(),
 		newScenarioSchema(), newScenarioImport(), newScenarioExport(), newScenarioProve())
 	return cmd
-}
-
-// toolNames returns the real names of a scenario's listed tools, or of a record's functions.
-func toolNames(setup *setupv1.Setup) []string {
-	names := setup.GetTools().GetAllow()
-	for _, function := range setup.GetFunctionCalling().GetFunctions() {
-		names = append(names, function.GetExecutionName())
-	}
-	return names
 }
 
 func newScenarioList() *cobra.Command {
@@ -60,27 +39,11 @@ in the summary of a run, and the number of base scenarios per tool.`,
 			if err != nil {
 				return err
 			}
-			var lines []scenarioLine
-			for _, s := range loaded {
-				lines = append(lines, scenarioLine{
-					Name:       s.GetSetup().GetName(),
-					Categories: s.GetSetup().GetCategories(),
-					Tools:      toolNames(s.GetSetup()),
-					Milestones: len(s.GetEvaluation().GetMilestones().GetNodes()),
-					Minefields: len(s.GetEvaluation().GetMinefields().GetNodes()),
-				})
-			}
+			lines := describe.List(loaded)
 			if asJSON {
 				return report.JSON(cmd.OutOrStdout(), lines)
 			}
-			t := output.NewList()
-			for _, line := range lines {
-				t.Append(table.Row{
-					line.Name, fmt.Sprintf("%d tools", len(line.Tools)), fmt.Sprintf("%d milestones", line.Milestones),
-					fmt.Sprintf("%d minefields", line.Minefields), strings.Join(line.Categories, " "),
-				})
-			}
-			return printf(cmd.OutOrStdout(), "%s", output.Trimmed(t.Fit(output.Width(cmd.OutOrStdout()))))
+			return printf(cmd.OutOrStdout(), "%s", describe.ListText(lines, output.Width(cmd.OutOrStdout())))
 		},
 	}
 	from.RegisterFlags(cmd.Flags())

@@ -105,11 +105,12 @@ type check struct {
 	hasTools        bool     // the user has tools of its own, beside allowTool
 	earlyEndFlagged bool     // an early end was already flagged
 	readBytes       int      // bytes of seen messages
+	shown           worldv1.ShownToolUse
 }
 
 // newCheck returns the state before the first message.
 func newCheck(user *evaluationv1.User) *check {
-	c := &check{knowledge: newKnowledge(), consents: newConsents(), tools: user.GetTools(), instructions: instructionWords(user), goal: user.GetGoal()}
+	c := &check{knowledge: newKnowledge(), consents: newConsents(), tools: user.GetTools(), instructions: instructionWords(user), goal: user.GetGoal(), shown: user.GetShown()}
 	c.hasTools = slices.ContainsFunc(c.tools, func(tool string) bool { return tool != allowTool })
 	c.learn(truncate(user.GetGoal()))
 	for _, item := range slices.Concat(user.GetKnowledge(), user.GetUnknown()) {
@@ -127,7 +128,7 @@ func isDemonstration(m *worldv1.Message) bool {
 // addVisible adds a message of the conversation if the user can see it.
 func (c *check) addVisible(m *worldv1.Message) {
 	const user, agent = worldv1.Role_ROLE_USER, worldv1.Role_ROLE_AGENT
-	if !world.VisibleTo(m, user) {
+	if !world.InView(m, user, c.shown) {
 		return
 	}
 	text := truncate(messagetext.Content(m))

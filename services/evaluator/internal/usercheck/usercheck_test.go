@@ -42,6 +42,23 @@ func check(userSpec *evaluationv1.User, view []*worldv1.Message, messages ...*wo
 	return usercheck.Check(userSpec, slices.Concat(view, messages), len(view))
 }
 
+// TestShownResults checks a user that repeats a number from a result: it is no invention if the
+// user sees results.
+func TestShownResults(t *testing.T) {
+	result := message(environment, agent, "{'phone_number': '+15550100777'}")
+	result.VisibleTo = []worldv1.Role{environment, agent}
+	for shown, want := range map[worldv1.ShownToolUse]int{
+		worldv1.ShownToolUse_SHOWN_TOOL_USE_UNSPECIFIED: 1, worldv1.ShownToolUse_SHOWN_TOOL_USE_CALLS: 1, worldv1.ShownToolUse_SHOWN_TOOL_USE_RESULTS: 0,
+	} {
+		told := baker()
+		told.Shown = shown
+		said := slices.Concat(view("Let me look."), []*worldv1.Message{result}, []*worldv1.Message{message(agent, user, "I found him.")})
+		if flags := check(told, said, message(user, agent, "His number is +15550100777 at the moment.")); len(flags) != want {
+			t.Errorf("%v: got %v, want %d flags", shown, flags, want)
+		}
+	}
+}
+
 // view returns the baker's conversation, followed by texts of the agent.
 func view(agentSaid ...string) []*worldv1.Message {
 	shown := message(user, agent, "My dog Rex is three, call 5559")

@@ -269,11 +269,12 @@ func (s *State) Next() (speaker worldv1.Role, over *busv1.End) {
 	return last.GetRecipient(), nil
 }
 
-// View returns the messages that a role can see.
-func (s *State) View(role worldv1.Role) []*worldv1.Message {
+// View returns the messages that a role can see. shown is what the user sees of the agent's use of
+// tools.
+func (s *State) View(role worldv1.Role, shown worldv1.ShownToolUse) []*worldv1.Message {
 	var view []*worldv1.Message
 	for _, message := range s.messages {
-		if world.VisibleTo(message, role) {
+		if world.InView(message, role, shown) {
 			view = append(view, message)
 		}
 	}

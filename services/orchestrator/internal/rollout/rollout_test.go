@@ -215,12 +215,18 @@ func TestView(t *testing.T) {
 		message(4, user, agent),
 		message(5, agent, env),
 		message(6, env, agent, visible(agent, user)),
+		message(7, agent, env, visible(agent, env)),
+		&worldv1.Message{Index: 8, Sender: env, Recipient: agent, Body: &worldv1.Message_Result{Result: &worldv1.ToolResult{}}},
+		&worldv1.Message{Index: 9, Sender: env, Recipient: agent, Body: &worldv1.Message_Text{Text: "an event"}},
 	))
-	for role, want := range map[worldv1.Role][]int32{
-		user: {1, 2, 3, 4, 6}, agent: {0, 4, 5, 6}, env: {5}, system: {0, 1},
-	} {
-		if diff := cmp.Diff(want, indices(state.View(role))); diff != "" {
-			t.Errorf("View(%v) (-want +got):\n%s", role, diff)
+	const texts, calls, results = worldv1.ShownToolUse_SHOWN_TOOL_USE_UNSPECIFIED, worldv1.ShownToolUse_SHOWN_TOOL_USE_CALLS, worldv1.ShownToolUse_SHOWN_TOOL_USE_RESULTS
+	for shown, ofUser := range map[worldv1.ShownToolUse][]int32{texts: {1, 2, 3, 4, 6}, calls: {1, 2, 3, 4, 5, 6, 7}, results: {1, 2, 3, 4, 5, 6, 7, 8}} {
+		for role, want := range map[worldv1.Role][]int32{
+			user: ofUser, agent: {0, 4, 5, 6, 7, 8, 9}, env: {5, 7, 8, 9}, system: {0, 1},
+		} {
+			if diff := cmp.Diff(want, indices(state.View(role, shown))); diff != "" {
+				t.Errorf("View(%v, %v) (-want +got):\n%s", role, shown, diff)
+			}
 		}
 	}
 }

@@ -346,7 +346,7 @@ func (r *runner) request(role worldv1.Role, player *agentgwv1.Player, script []*
 	number := r.state.TurnsOf(role)
 	var view []*worldv1.Message
 	if player.GetScripted() == nil && player.GetUnhelpful() == nil { // these ignore it
-		view = r.state.View(role)
+		view = r.state.View(role, r.setup.GetShownToUser())
 	}
 	if player.GetModel() != nil || player.GetPlugin() != nil { // what others answer is not recorded
 		digest, err := r.digests[role].extend(view)

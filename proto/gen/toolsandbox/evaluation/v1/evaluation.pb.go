@@ -727,7 +727,9 @@ type User struct {
 	// What the user does not know, to follow "You do not know".
 	Unknown []string `protobuf:"bytes,3,rep,name=unknown,proto3" json:"unknown,omitempty"`
 	// Real names of the user's tools besides end_conversation.
-	Tools         []string `protobuf:"bytes,4,rep,name=tools,proto3" json:"tools,omitempty"`
+	Tools []string `protobuf:"bytes,4,rep,name=tools,proto3" json:"tools,omitempty"`
+	// What the user sees of the agent's use of tools, as in the setup.
+	Shown         v1.ShownToolUse `protobuf:"varint,5,opt,name=shown,proto3,enum=toolsandbox.world.v1.ShownToolUse" json:"shown,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -788,6 +790,13 @@ func (x *User) GetTools() []string {
 		return x.Tools
 	}
 	return nil
+}
+
+func (x *User) GetShown() v1.ShownToolUse {
+	if x != nil {
+		return x.Shown
+	}
+	return v1.ShownToolUse(0)
 }
 
 // Evaluation is the scoring of one scenario. It is immutable and identified by its digest, the
@@ -1153,12 +1162,13 @@ const file_toolsandbox_evaluation_v1_evaluation_proto_rawDesc = "" +
 	"\x05after\x18\x02 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\x05after\"u\n" +
 	"\x05Graph\x125\n" +
 	"\x05nodes\x18\x01 \x03(\v2\x1f.toolsandbox.evaluation.v1.NodeR\x05nodes\x125\n" +
-	"\x05edges\x18\x02 \x03(\v2\x1f.toolsandbox.evaluation.v1.EdgeR\x05edges\"h\n" +
+	"\x05edges\x18\x02 \x03(\v2\x1f.toolsandbox.evaluation.v1.EdgeR\x05edges\"\xac\x01\n" +
 	"\x04User\x12\x12\n" +
 	"\x04goal\x18\x01 \x01(\tR\x04goal\x12\x1c\n" +
 	"\tknowledge\x18\x02 \x03(\tR\tknowledge\x12\x18\n" +
 	"\aunknown\x18\x03 \x03(\tR\aunknown\x12\x14\n" +
-	"\x05tools\x18\x04 \x03(\tR\x05tools\"\xaa\x03\n" +
+	"\x05tools\x18\x04 \x03(\tR\x05tools\x12B\n" +
+	"\x05shown\x18\x05 \x01(\x0e2\".toolsandbox.world.v1.ShownToolUseB\b\xbaH\x05\x82\x01\x02\x10\x01R\x05shown\"\xaa\x03\n" +
 	"\n" +
 	"Evaluation\x12@\n" +
 	"\n" +
@@ -1238,7 +1248,8 @@ var file_toolsandbox_evaluation_v1_evaluation_proto_goTypes = []any{
 	(*FunctionCalling)(nil), // 13: toolsandbox.evaluation.v1.FunctionCalling
 	(*RecordPosition)(nil),  // 14: toolsandbox.evaluation.v1.RecordPosition
 	(*v1.Value)(nil),        // 15: toolsandbox.world.v1.Value
-	(*v1.TableSchema)(nil),  // 16: toolsandbox.world.v1.TableSchema
+	(v1.ShownToolUse)(0),    // 16: toolsandbox.world.v1.ShownToolUse
+	(*v1.TableSchema)(nil),  // 17: toolsandbox.world.v1.TableSchema
 }
 var file_toolsandbox_evaluation_v1_evaluation_proto_depIdxs = []int32{
 	1,  // 0: toolsandbox.evaluation.v1.ColumnOverride.measure:type_name -> toolsandbox.evaluation.v1.ColumnMeasure
@@ -1251,18 +1262,19 @@ var file_toolsandbox_evaluation_v1_evaluation_proto_depIdxs = []int32{
 	6,  // 7: toolsandbox.evaluation.v1.Node.constraints:type_name -> toolsandbox.evaluation.v1.Constraint
 	7,  // 8: toolsandbox.evaluation.v1.Graph.nodes:type_name -> toolsandbox.evaluation.v1.Node
 	8,  // 9: toolsandbox.evaluation.v1.Graph.edges:type_name -> toolsandbox.evaluation.v1.Edge
-	9,  // 10: toolsandbox.evaluation.v1.Evaluation.milestones:type_name -> toolsandbox.evaluation.v1.Graph
-	9,  // 11: toolsandbox.evaluation.v1.Evaluation.minefields:type_name -> toolsandbox.evaluation.v1.Graph
-	16, // 12: toolsandbox.evaluation.v1.Evaluation.schema:type_name -> toolsandbox.world.v1.TableSchema
-	10, // 13: toolsandbox.evaluation.v1.Evaluation.user:type_name -> toolsandbox.evaluation.v1.User
-	13, // 14: toolsandbox.evaluation.v1.Evaluation.function_calling:type_name -> toolsandbox.evaluation.v1.FunctionCalling
-	12, // 15: toolsandbox.evaluation.v1.Evaluation.measure_modules:type_name -> toolsandbox.evaluation.v1.MeasureModule
-	14, // 16: toolsandbox.evaluation.v1.FunctionCalling.position:type_name -> toolsandbox.evaluation.v1.RecordPosition
-	17, // [17:17] is the sub-list for method output_type
-	17, // [17:17] is the sub-list for method input_type
-	17, // [17:17] is the sub-list for extension type_name
-	17, // [17:17] is the sub-list for extension extendee
-	0,  // [0:17] is the sub-list for field type_name
+	16, // 10: toolsandbox.evaluation.v1.User.shown:type_name -> toolsandbox.world.v1.ShownToolUse
+	9,  // 11: toolsandbox.evaluation.v1.Evaluation.milestones:type_name -> toolsandbox.evaluation.v1.Graph
+	9,  // 12: toolsandbox.evaluation.v1.Evaluation.minefields:type_name -> toolsandbox.evaluation.v1.Graph
+	17, // 13: toolsandbox.evaluation.v1.Evaluation.schema:type_name -> toolsandbox.world.v1.TableSchema
+	10, // 14: toolsandbox.evaluation.v1.Evaluation.user:type_name -> toolsandbox.evaluation.v1.User
+	13, // 15: toolsandbox.evaluation.v1.Evaluation.function_calling:type_name -> toolsandbox.evaluation.v1.FunctionCalling
+	12, // 16: toolsandbox.evaluation.v1.Evaluation.measure_modules:type_name -> toolsandbox.evaluation.v1.MeasureModule
+	14, // 17: toolsandbox.evaluation.v1.FunctionCalling.position:type_name -> toolsandbox.evaluation.v1.RecordPosition
+	18, // [18:18] is the sub-list for method output_type
+	18, // [18:18] is the sub-list for method input_type
+	18, // [18:18] is the sub-list for extension type_name
+	18, // [18:18] is the sub-list for extension extendee
+	0,  // [0:18] is the sub-list for field type_name
 }
 
 func init() { file_toolsandbox_evaluation_v1_evaluation_proto_init() }

@@ -3,6 +3,7 @@
 package evaluationv1
 
 import (
+	v1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	regexp "regexp"
 	utf8 "unicode/utf8"
 )
@@ -115,6 +116,17 @@ func (x *Graph) SatisfiesRules() bool {
 }
 
 // SatisfiesRules reports whether the message certainly satisfies the rules of its proto.
+func (x *User) SatisfiesRules() bool {
+	{
+		v := x.GetShown()
+		if !(v == v1.ShownToolUse_SHOWN_TOOL_USE_UNSPECIFIED || v == v1.ShownToolUse_SHOWN_TOOL_USE_CALLS || v == v1.ShownToolUse_SHOWN_TOOL_USE_RESULTS) {
+			return false
+		}
+	}
+	return true
+}
+
+// SatisfiesRules reports whether the message certainly satisfies the rules of its proto.
 func (x *Evaluation) SatisfiesRules() bool {
 	if x != nil && x.Milestones != nil {
 		v := x.GetMilestones()
@@ -129,6 +141,12 @@ func (x *Evaluation) SatisfiesRules() bool {
 		}
 	}
 	for _, v := range x.GetSchema() {
+		if !(v.SatisfiesRules()) {
+			return false
+		}
+	}
+	if x != nil && x.User != nil {
+		v := x.GetUser()
 		if !(v.SatisfiesRules()) {
 			return false
 		}

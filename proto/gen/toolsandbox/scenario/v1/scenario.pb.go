@@ -28,6 +28,59 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// Kind is what a scenario changes of the seed that it comes from.
+type Kind int32
+
+const (
+	// Never valid on the wire.
+	Kind_KIND_UNSPECIFIED Kind = 0
+	// Words alone: what the players are told and what the user says.
+	Kind_KIND_PARAPHRASED Kind = 1
+	// Also the world, the tools or the solution.
+	Kind_KIND_DERIVED Kind = 2
+)
+
+// Enum value maps for Kind.
+var (
+	Kind_name = map[int32]string{
+		0: "KIND_UNSPECIFIED",
+		1: "KIND_PARAPHRASED",
+		2: "KIND_DERIVED",
+	}
+	Kind_value = map[string]int32{
+		"KIND_UNSPECIFIED": 0,
+		"KIND_PARAPHRASED": 1,
+		"KIND_DERIVED":     2,
+	}
+)
+
+func (x Kind) Enum() *Kind {
+	p := new(Kind)
+	*p = x
+	return p
+}
+
+func (x Kind) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Kind) Descriptor() protoreflect.EnumDescriptor {
+	return file_toolsandbox_scenario_v1_scenario_proto_enumTypes[0].Descriptor()
+}
+
+func (Kind) Type() protoreflect.EnumType {
+	return &file_toolsandbox_scenario_v1_scenario_proto_enumTypes[0]
+}
+
+func (x Kind) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Kind.Descriptor instead.
+func (Kind) EnumDescriptor() ([]byte, []int) {
+	return file_toolsandbox_scenario_v1_scenario_proto_rawDescGZIP(), []int{0}
+}
+
 // Scenario is one task in one world, with its scoring.
 type Scenario struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -39,7 +92,9 @@ type Scenario struct {
 	Notes string `protobuf:"bytes,3,opt,name=notes,proto3" json:"notes,omitempty"`
 	// The author's claims besides the oracle's solution, for `scenario prove`; never sent to a
 	// service.
-	Proof         *Proof `protobuf:"bytes,4,opt,name=proof,proto3" json:"proof,omitempty"`
+	Proof *Proof `protobuf:"bytes,4,opt,name=proof,proto3" json:"proof,omitempty"`
+	// The scenario that this one extends. Unset for a seed, which extends none.
+	Lineage       *Lineage `protobuf:"bytes,5,opt,name=lineage,proto3" json:"lineage,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -102,6 +157,78 @@ func (x *Scenario) GetProof() *Proof {
 	return nil
 }
 
+func (x *Scenario) GetLineage() *Lineage {
+	if x != nil {
+		return x.Lineage
+	}
+	return nil
+}
+
+// Lineage is the origin of a scenario that extends another one of its pack. Both have the same
+// milestones and minefields.
+type Lineage struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the extended scenario.
+	Extends string `protobuf:"bytes,1,opt,name=extends,proto3" json:"extends,omitempty"`
+	// Name of the seed at the end of the chain. It is the cluster of the scenario's scores.
+	Seed string `protobuf:"bytes,2,opt,name=seed,proto3" json:"seed,omitempty"`
+	// What the chain changes of the seed.
+	Kind          Kind `protobuf:"varint,3,opt,name=kind,proto3,enum=toolsandbox.scenario.v1.Kind" json:"kind,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Lineage) Reset() {
+	*x = Lineage{}
+	mi := &file_toolsandbox_scenario_v1_scenario_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Lineage) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Lineage) ProtoMessage() {}
+
+func (x *Lineage) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_scenario_v1_scenario_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Lineage.ProtoReflect.Descriptor instead.
+func (*Lineage) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_scenario_v1_scenario_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *Lineage) GetExtends() string {
+	if x != nil {
+		return x.Extends
+	}
+	return ""
+}
+
+func (x *Lineage) GetSeed() string {
+	if x != nil {
+		return x.Seed
+	}
+	return ""
+}
+
+func (x *Lineage) GetKind() Kind {
+	if x != nil {
+		return x.Kind
+	}
+	return Kind_KIND_UNSPECIFIED
+}
+
 // Proof contains claims about a scenario that its rollouts can confirm.
 type Proof struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -117,7 +244,7 @@ type Proof struct {
 
 func (x *Proof) Reset() {
 	*x = Proof{}
-	mi := &file_toolsandbox_scenario_v1_scenario_proto_msgTypes[1]
+	mi := &file_toolsandbox_scenario_v1_scenario_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -129,7 +256,7 @@ func (x *Proof) String() string {
 func (*Proof) ProtoMessage() {}
 
 func (x *Proof) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_scenario_v1_scenario_proto_msgTypes[1]
+	mi := &file_toolsandbox_scenario_v1_scenario_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -142,7 +269,7 @@ func (x *Proof) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Proof.ProtoReflect.Descriptor instead.
 func (*Proof) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_scenario_v1_scenario_proto_rawDescGZIP(), []int{1}
+	return file_toolsandbox_scenario_v1_scenario_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *Proof) GetMaxIdleScore() float64 {
@@ -177,7 +304,7 @@ type Order struct {
 
 func (x *Order) Reset() {
 	*x = Order{}
-	mi := &file_toolsandbox_scenario_v1_scenario_proto_msgTypes[2]
+	mi := &file_toolsandbox_scenario_v1_scenario_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -189,7 +316,7 @@ func (x *Order) String() string {
 func (*Order) ProtoMessage() {}
 
 func (x *Order) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_scenario_v1_scenario_proto_msgTypes[2]
+	mi := &file_toolsandbox_scenario_v1_scenario_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -202,7 +329,7 @@ func (x *Order) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Order.ProtoReflect.Descriptor instead.
 func (*Order) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_scenario_v1_scenario_proto_rawDescGZIP(), []int{2}
+	return file_toolsandbox_scenario_v1_scenario_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Order) GetTurns() []int32 {
@@ -225,7 +352,7 @@ type MinefieldTrigger struct {
 
 func (x *MinefieldTrigger) Reset() {
 	*x = MinefieldTrigger{}
-	mi := &file_toolsandbox_scenario_v1_scenario_proto_msgTypes[3]
+	mi := &file_toolsandbox_scenario_v1_scenario_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -237,7 +364,7 @@ func (x *MinefieldTrigger) String() string {
 func (*MinefieldTrigger) ProtoMessage() {}
 
 func (x *MinefieldTrigger) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_scenario_v1_scenario_proto_msgTypes[3]
+	mi := &file_toolsandbox_scenario_v1_scenario_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -250,7 +377,7 @@ func (x *MinefieldTrigger) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MinefieldTrigger.ProtoReflect.Descriptor instead.
 func (*MinefieldTrigger) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_scenario_v1_scenario_proto_rawDescGZIP(), []int{3}
+	return file_toolsandbox_scenario_v1_scenario_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *MinefieldTrigger) GetMinefield() int32 {
@@ -278,7 +405,7 @@ type Catalogue struct {
 
 func (x *Catalogue) Reset() {
 	*x = Catalogue{}
-	mi := &file_toolsandbox_scenario_v1_scenario_proto_msgTypes[4]
+	mi := &file_toolsandbox_scenario_v1_scenario_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -290,7 +417,7 @@ func (x *Catalogue) String() string {
 func (*Catalogue) ProtoMessage() {}
 
 func (x *Catalogue) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_scenario_v1_scenario_proto_msgTypes[4]
+	mi := &file_toolsandbox_scenario_v1_scenario_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -303,7 +430,7 @@ func (x *Catalogue) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Catalogue.ProtoReflect.Descriptor instead.
 func (*Catalogue) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_scenario_v1_scenario_proto_rawDescGZIP(), []int{4}
+	return file_toolsandbox_scenario_v1_scenario_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Catalogue) GetScenarios() []*Scenario {
@@ -317,14 +444,20 @@ var File_toolsandbox_scenario_v1_scenario_proto protoreflect.FileDescriptor
 
 const file_toolsandbox_scenario_v1_scenario_proto_rawDesc = "" +
 	"\n" +
-	"&toolsandbox/scenario/v1/scenario.proto\x12\x17toolsandbox.scenario.v1\x1a\x1bbuf/validate/validate.proto\x1a*toolsandbox/evaluation/v1/evaluation.proto\x1a toolsandbox/setup/v1/setup.proto\x1a toolsandbox/world/v1/world.proto\"\xe0\x01\n" +
+	"&toolsandbox/scenario/v1/scenario.proto\x12\x17toolsandbox.scenario.v1\x1a\x1bbuf/validate/validate.proto\x1a*toolsandbox/evaluation/v1/evaluation.proto\x1a toolsandbox/setup/v1/setup.proto\x1a toolsandbox/world/v1/world.proto\"\x9c\x02\n" +
 	"\bScenario\x129\n" +
 	"\x05setup\x18\x01 \x01(\v2\x1b.toolsandbox.setup.v1.SetupB\x06\xbaH\x03\xc8\x01\x01R\x05setup\x12M\n" +
 	"\n" +
 	"evaluation\x18\x02 \x01(\v2%.toolsandbox.evaluation.v1.EvaluationB\x06\xbaH\x03\xc8\x01\x01R\n" +
 	"evaluation\x12\x14\n" +
 	"\x05notes\x18\x03 \x01(\tR\x05notes\x124\n" +
-	"\x05proof\x18\x04 \x01(\v2\x1e.toolsandbox.scenario.v1.ProofR\x05proof\"\xc5\x01\n" +
+	"\x05proof\x18\x04 \x01(\v2\x1e.toolsandbox.scenario.v1.ProofR\x05proof\x12:\n" +
+	"\alineage\x18\x05 \x01(\v2 .toolsandbox.scenario.v1.LineageR\alineage\"\x88\x01\n" +
+	"\aLineage\x12!\n" +
+	"\aextends\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\aextends\x12\x1b\n" +
+	"\x04seed\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\x04seed\x12=\n" +
+	"\x04kind\x18\x03 \x01(\x0e2\x1d.toolsandbox.scenario.v1.KindB\n" +
+	"\xbaH\a\x82\x01\x04\x10\x01 \x00R\x04kind\"\xc5\x01\n" +
 	"\x05Proof\x12=\n" +
 	"\x0emax_idle_score\x18\x01 \x01(\x01B\x17\xbaH\x14\x12\x12\x19\x00\x00\x00\x00\x00\x00\xf0?)\x00\x00\x00\x00\x00\x00\x00\x00R\fmaxIdleScore\x126\n" +
 	"\x06orders\x18\x02 \x03(\v2\x1e.toolsandbox.scenario.v1.OrderR\x06orders\x12E\n" +
@@ -335,7 +468,11 @@ const file_toolsandbox_scenario_v1_scenario_proto_rawDesc = "" +
 	"\tminefield\x18\x01 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\tminefield\x12@\n" +
 	"\x05turns\x18\x02 \x03(\v2 .toolsandbox.world.v1.ScriptTurnB\b\xbaH\x05\x92\x01\x02\b\x01R\x05turns\"L\n" +
 	"\tCatalogue\x12?\n" +
-	"\tscenarios\x18\x01 \x03(\v2!.toolsandbox.scenario.v1.ScenarioR\tscenariosB\xfb\x01\n" +
+	"\tscenarios\x18\x01 \x03(\v2!.toolsandbox.scenario.v1.ScenarioR\tscenarios*D\n" +
+	"\x04Kind\x12\x14\n" +
+	"\x10KIND_UNSPECIFIED\x10\x00\x12\x14\n" +
+	"\x10KIND_PARAPHRASED\x10\x01\x12\x10\n" +
+	"\fKIND_DERIVED\x10\x02B\xfb\x01\n" +
 	"\x1bcom.toolsandbox.scenario.v1B\rScenarioProtoP\x01ZOgithub.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1;scenariov1\xa2\x02\x03TSX\xaa\x02\x17Toolsandbox.Scenario.V1\xca\x02\x17Toolsandbox\\Scenario\\V1\xe2\x02#Toolsandbox\\Scenario\\V1\\GPBMetadata\xea\x02\x19Toolsandbox::Scenario::V1b\x06proto3"
 
 var (
@@ -350,30 +487,35 @@ func file_toolsandbox_scenario_v1_scenario_proto_rawDescGZIP() []byte {
 	return file_toolsandbox_scenario_v1_scenario_proto_rawDescData
 }
 
-var file_toolsandbox_scenario_v1_scenario_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
+var file_toolsandbox_scenario_v1_scenario_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_toolsandbox_scenario_v1_scenario_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
 var file_toolsandbox_scenario_v1_scenario_proto_goTypes = []any{
-	(*Scenario)(nil),         // 0: toolsandbox.scenario.v1.Scenario
-	(*Proof)(nil),            // 1: toolsandbox.scenario.v1.Proof
-	(*Order)(nil),            // 2: toolsandbox.scenario.v1.Order
-	(*MinefieldTrigger)(nil), // 3: toolsandbox.scenario.v1.MinefieldTrigger
-	(*Catalogue)(nil),        // 4: toolsandbox.scenario.v1.Catalogue
-	(*v1.Setup)(nil),         // 5: toolsandbox.setup.v1.Setup
-	(*v11.Evaluation)(nil),   // 6: toolsandbox.evaluation.v1.Evaluation
-	(*v12.ScriptTurn)(nil),   // 7: toolsandbox.world.v1.ScriptTurn
+	(Kind)(0),                // 0: toolsandbox.scenario.v1.Kind
+	(*Scenario)(nil),         // 1: toolsandbox.scenario.v1.Scenario
+	(*Lineage)(nil),          // 2: toolsandbox.scenario.v1.Lineage
+	(*Proof)(nil),            // 3: toolsandbox.scenario.v1.Proof
+	(*Order)(nil),            // 4: toolsandbox.scenario.v1.Order
+	(*MinefieldTrigger)(nil), // 5: toolsandbox.scenario.v1.MinefieldTrigger
+	(*Catalogue)(nil),        // 6: toolsandbox.scenario.v1.Catalogue
+	(*v1.Setup)(nil),         // 7: toolsandbox.setup.v1.Setup
+	(*v11.Evaluation)(nil),   // 8: toolsandbox.evaluation.v1.Evaluation
+	(*v12.ScriptTurn)(nil),   // 9: toolsandbox.world.v1.ScriptTurn
 }
 var file_toolsandbox_scenario_v1_scenario_proto_depIdxs = []int32{
-	5, // 0: toolsandbox.scenario.v1.Scenario.setup:type_name -> toolsandbox.setup.v1.Setup
-	6, // 1: toolsandbox.scenario.v1.Scenario.evaluation:type_name -> toolsandbox.evaluation.v1.Evaluation
-	1, // 2: toolsandbox.scenario.v1.Scenario.proof:type_name -> toolsandbox.scenario.v1.Proof
-	2, // 3: toolsandbox.scenario.v1.Proof.orders:type_name -> toolsandbox.scenario.v1.Order
-	3, // 4: toolsandbox.scenario.v1.Proof.triggers:type_name -> toolsandbox.scenario.v1.MinefieldTrigger
-	7, // 5: toolsandbox.scenario.v1.MinefieldTrigger.turns:type_name -> toolsandbox.world.v1.ScriptTurn
-	0, // 6: toolsandbox.scenario.v1.Catalogue.scenarios:type_name -> toolsandbox.scenario.v1.Scenario
-	7, // [7:7] is the sub-list for method output_type
-	7, // [7:7] is the sub-list for method input_type
-	7, // [7:7] is the sub-list for extension type_name
-	7, // [7:7] is the sub-list for extension extendee
-	0, // [0:7] is the sub-list for field type_name
+	7, // 0: toolsandbox.scenario.v1.Scenario.setup:type_name -> toolsandbox.setup.v1.Setup
+	8, // 1: toolsandbox.scenario.v1.Scenario.evaluation:type_name -> toolsandbox.evaluation.v1.Evaluation
+	3, // 2: toolsandbox.scenario.v1.Scenario.proof:type_name -> toolsandbox.scenario.v1.Proof
+	2, // 3: toolsandbox.scenario.v1.Scenario.lineage:type_name -> toolsandbox.scenario.v1.Lineage
+	0, // 4: toolsandbox.scenario.v1.Lineage.kind:type_name -> toolsandbox.scenario.v1.Kind
+	4, // 5: toolsandbox.scenario.v1.Proof.orders:type_name -> toolsandbox.scenario.v1.Order
+	5, // 6: toolsandbox.scenario.v1.Proof.triggers:type_name -> toolsandbox.scenario.v1.MinefieldTrigger
+	9, // 7: toolsandbox.scenario.v1.MinefieldTrigger.turns:type_name -> toolsandbox.world.v1.ScriptTurn
+	1, // 8: toolsandbox.scenario.v1.Catalogue.scenarios:type_name -> toolsandbox.scenario.v1.Scenario
+	9, // [9:9] is the sub-list for method output_type
+	9, // [9:9] is the sub-list for method input_type
+	9, // [9:9] is the sub-list for extension type_name
+	9, // [9:9] is the sub-list for extension extendee
+	0, // [0:9] is the sub-list for field type_name
 }
 
 func init() { file_toolsandbox_scenario_v1_scenario_proto_init() }
@@ -386,13 +528,14 @@ func file_toolsandbox_scenario_v1_scenario_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_toolsandbox_scenario_v1_scenario_proto_rawDesc), len(file_toolsandbox_scenario_v1_scenario_proto_rawDesc)),
-			NumEnums:      0,
-			NumMessages:   5,
+			NumEnums:      1,
+			NumMessages:   6,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
 		GoTypes:           file_toolsandbox_scenario_v1_scenario_proto_goTypes,
 		DependencyIndexes: file_toolsandbox_scenario_v1_scenario_proto_depIdxs,
+		EnumInfos:         file_toolsandbox_scenario_v1_scenario_proto_enumTypes,
 		MessageInfos:      file_toolsandbox_scenario_v1_scenario_proto_msgTypes,
 	}.Build()
 	File_toolsandbox_scenario_v1_scenario_proto = out.File

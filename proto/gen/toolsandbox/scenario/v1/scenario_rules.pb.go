@@ -2,6 +2,10 @@
 
 package scenariov1
 
+import (
+	utf8 "unicode/utf8"
+)
+
 // SatisfiesRules reports whether the message certainly satisfies the rules of its proto.
 func (x *Scenario) SatisfiesRules() bool {
 	if !(x != nil && x.Setup != nil) {
@@ -25,6 +29,38 @@ func (x *Scenario) SatisfiesRules() bool {
 	if x != nil && x.Proof != nil {
 		v := x.GetProof()
 		if !(v.SatisfiesRules()) {
+			return false
+		}
+	}
+	if x != nil && x.Lineage != nil {
+		v := x.GetLineage()
+		if !(v.SatisfiesRules()) {
+			return false
+		}
+	}
+	return true
+}
+
+// SatisfiesRules reports whether the message certainly satisfies the rules of its proto.
+func (x *Lineage) SatisfiesRules() bool {
+	{
+		v := x.GetExtends()
+		if !(utf8.RuneCountInString(v) >= 1) {
+			return false
+		}
+	}
+	{
+		v := x.GetSeed()
+		if !(utf8.RuneCountInString(v) >= 1) {
+			return false
+		}
+	}
+	{
+		v := x.GetKind()
+		if !(v == Kind_KIND_UNSPECIFIED || v == Kind_KIND_PARAPHRASED || v == Kind_KIND_DERIVED) {
+			return false
+		}
+		if !(!(v == 0)) {
 			return false
 		}
 	}

@@ -490,6 +490,8 @@ type Setup struct {
 	ToolModules []*ToolModule `protobuf:"bytes,14,rep,name=tool_modules,json=toolModules,proto3" json:"tool_modules,omitempty"`
 	// The pack's tool servers, whose tools are available besides all others. Names are unique.
 	ToolServers []*ToolServer `protobuf:"bytes,18,rep,name=tool_servers,json=toolServers,proto3" json:"tool_servers,omitempty"`
+	// What the user sees of the agent's use of tools. It changes the user's view, no message.
+	ShownToUser v1.ShownToolUse `protobuf:"varint,21,opt,name=shown_to_user,json=shownToUser,proto3,enum=toolsandbox.world.v1.ShownToolUse" json:"shown_to_user,omitempty"`
 	// Preferred backend of tools with several implementations. DEFAULT is the fallback. Empty means
 	// DEFAULT.
 	ToolBackend string `protobuf:"bytes,20,opt,name=tool_backend,json=toolBackend,proto3" json:"tool_backend,omitempty"`
@@ -633,6 +635,13 @@ func (x *Setup) GetToolServers() []*ToolServer {
 		return x.ToolServers
 	}
 	return nil
+}
+
+func (x *Setup) GetShownToUser() v1.ShownToolUse {
+	if x != nil {
+		return x.ShownToUser
+	}
+	return v1.ShownToolUse(0)
 }
 
 func (x *Setup) GetToolBackend() string {
@@ -911,7 +920,7 @@ const file_toolsandbox_setup_v1_setup_proto_rawDesc = "" +
 	"\x03url\x18\x01 \x01(\tR\x03url\x12\x1f\n" +
 	"\vparams_json\x18\x02 \x01(\tR\n" +
 	"paramsJson\x12#\n" +
-	"\rresponse_json\x18\x03 \x01(\tR\fresponseJson\"\xa0\b\n" +
+	"\rresponse_json\x18\x03 \x01(\tR\fresponseJson\"\xf2\b\n" +
 	"\x05Setup\x12<\n" +
 	"\x04name\x18\x01 \x01(\tB(\xbaH%r#\x10\x01\x18\xc8\x012\x1c^[A-Za-z0-9][A-Za-z0-9_.-]*$R\x04name\x12\x1e\n" +
 	"\n" +
@@ -934,7 +943,8 @@ const file_toolsandbox_setup_v1_setup_proto_rawDesc = "" +
 	"\x06schema\x18\f \x03(\v2!.toolsandbox.world.v1.TableSchemaR\x06schema\x12P\n" +
 	"\x10function_calling\x18\r \x01(\v2%.toolsandbox.setup.v1.FunctionCallingR\x0ffunctionCalling\x12M\n" +
 	"\ftool_modules\x18\x0e \x03(\v2 .toolsandbox.setup.v1.ToolModuleB\b\xbaH\x05\x92\x01\x02\x10@R\vtoolModules\x12M\n" +
-	"\ftool_servers\x18\x12 \x03(\v2 .toolsandbox.setup.v1.ToolServerB\b\xbaH\x05\x92\x01\x02\x10\x10R\vtoolServers\x12C\n" +
+	"\ftool_servers\x18\x12 \x03(\v2 .toolsandbox.setup.v1.ToolServerB\b\xbaH\x05\x92\x01\x02\x10\x10R\vtoolServers\x12P\n" +
+	"\rshown_to_user\x18\x15 \x01(\x0e2\".toolsandbox.world.v1.ShownToolUseB\b\xbaH\x05\x82\x01\x02\x10\x01R\vshownToUser\x12C\n" +
 	"\ftool_backend\x18\x14 \x01(\tB \xbaH\x1dr\x1b2\x19^([A-Z][A-Z0-9_]{0,59})?$R\vtoolBackend\x12F\n" +
 	"\rconsent_tools\x18\x11 \x03(\v2!.toolsandbox.setup.v1.ConsentToolR\fconsentTools\"K\n" +
 	"\vConsentTool\x12\x1b\n" +
@@ -996,8 +1006,9 @@ var file_toolsandbox_setup_v1_setup_proto_goTypes = []any{
 	(*v1.Message)(nil),          // 12: toolsandbox.world.v1.Message
 	(*v1.ScriptTurn)(nil),       // 13: toolsandbox.world.v1.ScriptTurn
 	(*v1.TableSchema)(nil),      // 14: toolsandbox.world.v1.TableSchema
-	(*v11.Tool)(nil),            // 15: toolsandbox.tools.v1.Tool
-	(*v1.Tool)(nil),             // 16: toolsandbox.world.v1.Tool
+	(v1.ShownToolUse)(0),        // 15: toolsandbox.world.v1.ShownToolUse
+	(*v11.Tool)(nil),            // 16: toolsandbox.tools.v1.Tool
+	(*v1.Tool)(nil),             // 17: toolsandbox.world.v1.Tool
 }
 var file_toolsandbox_setup_v1_setup_proto_depIdxs = []int32{
 	0,  // 0: toolsandbox.setup.v1.ToolSelection.augmentations:type_name -> toolsandbox.setup.v1.Augmentation
@@ -1014,14 +1025,15 @@ var file_toolsandbox_setup_v1_setup_proto_depIdxs = []int32{
 	10, // 11: toolsandbox.setup.v1.Setup.function_calling:type_name -> toolsandbox.setup.v1.FunctionCalling
 	9,  // 12: toolsandbox.setup.v1.Setup.tool_modules:type_name -> toolsandbox.setup.v1.ToolModule
 	8,  // 13: toolsandbox.setup.v1.Setup.tool_servers:type_name -> toolsandbox.setup.v1.ToolServer
-	7,  // 14: toolsandbox.setup.v1.Setup.consent_tools:type_name -> toolsandbox.setup.v1.ConsentTool
-	15, // 15: toolsandbox.setup.v1.ToolServer.tools:type_name -> toolsandbox.tools.v1.Tool
-	16, // 16: toolsandbox.setup.v1.FunctionCalling.functions:type_name -> toolsandbox.world.v1.Tool
-	17, // [17:17] is the sub-list for method output_type
-	17, // [17:17] is the sub-list for method input_type
-	17, // [17:17] is the sub-list for extension type_name
-	17, // [17:17] is the sub-list for extension extendee
-	0,  // [0:17] is the sub-list for field type_name
+	15, // 14: toolsandbox.setup.v1.Setup.shown_to_user:type_name -> toolsandbox.world.v1.ShownToolUse
+	7,  // 15: toolsandbox.setup.v1.Setup.consent_tools:type_name -> toolsandbox.setup.v1.ConsentTool
+	16, // 16: toolsandbox.setup.v1.ToolServer.tools:type_name -> toolsandbox.tools.v1.Tool
+	17, // 17: toolsandbox.setup.v1.FunctionCalling.functions:type_name -> toolsandbox.world.v1.Tool
+	18, // [18:18] is the sub-list for method output_type
+	18, // [18:18] is the sub-list for method input_type
+	18, // [18:18] is the sub-list for extension type_name
+	18, // [18:18] is the sub-list for extension extendee
+	0,  // [0:18] is the sub-list for field type_name
 }
 
 func init() { file_toolsandbox_setup_v1_setup_proto_init() }

@@ -3,6 +3,7 @@
 package setupv1
 
 import (
+	v1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	regexp "regexp"
 	utf8 "unicode/utf8"
 )
@@ -194,6 +195,12 @@ func (x *Setup) SatisfiesRules() bool {
 	}
 	for _, v := range x.GetToolServers() {
 		if !(v.SatisfiesRules()) {
+			return false
+		}
+	}
+	{
+		v := x.GetShownToUser()
+		if !(v == v1.ShownToolUse_SHOWN_TOOL_USE_UNSPECIFIED || v == v1.ShownToolUse_SHOWN_TOOL_USE_CALLS || v == v1.ShownToolUse_SHOWN_TOOL_USE_RESULTS) {
 			return false
 		}
 	}

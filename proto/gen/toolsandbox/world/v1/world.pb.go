@@ -86,6 +86,60 @@ func (Role) EnumDescriptor() ([]byte, []int) {
 	return file_toolsandbox_world_v1_world_proto_rawDescGZIP(), []int{0}
 }
 
+// ShownToolUse is what the user sees of the agent's use of tools. Each value includes the ones
+// before it.
+type ShownToolUse int32
+
+const (
+	// Nothing: the user sees the agent's texts alone.
+	ShownToolUse_SHOWN_TOOL_USE_UNSPECIFIED ShownToolUse = 0
+	// The agent's calls.
+	ShownToolUse_SHOWN_TOOL_USE_CALLS ShownToolUse = 1
+	// Also their results.
+	ShownToolUse_SHOWN_TOOL_USE_RESULTS ShownToolUse = 2
+)
+
+// Enum value maps for ShownToolUse.
+var (
+	ShownToolUse_name = map[int32]string{
+		0: "SHOWN_TOOL_USE_UNSPECIFIED",
+		1: "SHOWN_TOOL_USE_CALLS",
+		2: "SHOWN_TOOL_USE_RESULTS",
+	}
+	ShownToolUse_value = map[string]int32{
+		"SHOWN_TOOL_USE_UNSPECIFIED": 0,
+		"SHOWN_TOOL_USE_CALLS":       1,
+		"SHOWN_TOOL_USE_RESULTS":     2,
+	}
+)
+
+func (x ShownToolUse) Enum() *ShownToolUse {
+	p := new(ShownToolUse)
+	*p = x
+	return p
+}
+
+func (x ShownToolUse) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (ShownToolUse) Descriptor() protoreflect.EnumDescriptor {
+	return file_toolsandbox_world_v1_world_proto_enumTypes[1].Descriptor()
+}
+
+func (ShownToolUse) Type() protoreflect.EnumType {
+	return &file_toolsandbox_world_v1_world_proto_enumTypes[1]
+}
+
+func (x ShownToolUse) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use ShownToolUse.Descriptor instead.
+func (ShownToolUse) EnumDescriptor() ([]byte, []int) {
+	return file_toolsandbox_world_v1_world_proto_rawDescGZIP(), []int{1}
+}
+
 // CellType is the type of a column's cells. Every cell may also be null.
 type CellType int32
 
@@ -131,11 +185,11 @@ func (x CellType) String() string {
 }
 
 func (CellType) Descriptor() protoreflect.EnumDescriptor {
-	return file_toolsandbox_world_v1_world_proto_enumTypes[1].Descriptor()
+	return file_toolsandbox_world_v1_world_proto_enumTypes[2].Descriptor()
 }
 
 func (CellType) Type() protoreflect.EnumType {
-	return &file_toolsandbox_world_v1_world_proto_enumTypes[1]
+	return &file_toolsandbox_world_v1_world_proto_enumTypes[2]
 }
 
 func (x CellType) Number() protoreflect.EnumNumber {
@@ -144,7 +198,7 @@ func (x CellType) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use CellType.Descriptor instead.
 func (CellType) EnumDescriptor() ([]byte, []int) {
-	return file_toolsandbox_world_v1_world_proto_rawDescGZIP(), []int{1}
+	return file_toolsandbox_world_v1_world_proto_rawDescGZIP(), []int{2}
 }
 
 // Column is one column of a table.
@@ -1293,7 +1347,11 @@ const file_toolsandbox_world_v1_world_proto_rawDesc = "" +
 	"\tROLE_USER\x10\x02\x12\x0e\n" +
 	"\n" +
 	"ROLE_AGENT\x10\x03\x12\x1e\n" +
-	"\x1aROLE_EXECUTION_ENVIRONMENT\x10\x04*{\n" +
+	"\x1aROLE_EXECUTION_ENVIRONMENT\x10\x04*d\n" +
+	"\fShownToolUse\x12\x1e\n" +
+	"\x1aSHOWN_TOOL_USE_UNSPECIFIED\x10\x00\x12\x18\n" +
+	"\x14SHOWN_TOOL_USE_CALLS\x10\x01\x12\x1a\n" +
+	"\x16SHOWN_TOOL_USE_RESULTS\x10\x02*{\n" +
 	"\bCellType\x12\x19\n" +
 	"\x15CELL_TYPE_UNSPECIFIED\x10\x00\x12\x12\n" +
 	"\x0eCELL_TYPE_TEXT\x10\x01\x12\x14\n" +
@@ -1315,39 +1373,40 @@ func file_toolsandbox_world_v1_world_proto_rawDescGZIP() []byte {
 	return file_toolsandbox_world_v1_world_proto_rawDescData
 }
 
-var file_toolsandbox_world_v1_world_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
+var file_toolsandbox_world_v1_world_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
 var file_toolsandbox_world_v1_world_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
 var file_toolsandbox_world_v1_world_proto_goTypes = []any{
 	(Role)(0),            // 0: toolsandbox.world.v1.Role
-	(CellType)(0),        // 1: toolsandbox.world.v1.CellType
-	(*Column)(nil),       // 2: toolsandbox.world.v1.Column
-	(*TableSchema)(nil),  // 3: toolsandbox.world.v1.TableSchema
-	(*Value)(nil),        // 4: toolsandbox.world.v1.Value
-	(*Row)(nil),          // 5: toolsandbox.world.v1.Row
-	(*Table)(nil),        // 6: toolsandbox.world.v1.Table
-	(*TableVersion)(nil), // 7: toolsandbox.world.v1.TableVersion
-	(*Message)(nil),      // 8: toolsandbox.world.v1.Message
-	(*ToolCall)(nil),     // 9: toolsandbox.world.v1.ToolCall
-	(*Code)(nil),         // 10: toolsandbox.world.v1.Code
-	(*ToolResult)(nil),   // 11: toolsandbox.world.v1.ToolResult
-	(*ToolTrace)(nil),    // 12: toolsandbox.world.v1.ToolTrace
-	(*ScriptTurn)(nil),   // 13: toolsandbox.world.v1.ScriptTurn
-	(*Tool)(nil),         // 14: toolsandbox.world.v1.Tool
+	(ShownToolUse)(0),    // 1: toolsandbox.world.v1.ShownToolUse
+	(CellType)(0),        // 2: toolsandbox.world.v1.CellType
+	(*Column)(nil),       // 3: toolsandbox.world.v1.Column
+	(*TableSchema)(nil),  // 4: toolsandbox.world.v1.TableSchema
+	(*Value)(nil),        // 5: toolsandbox.world.v1.Value
+	(*Row)(nil),          // 6: toolsandbox.world.v1.Row
+	(*Table)(nil),        // 7: toolsandbox.world.v1.Table
+	(*TableVersion)(nil), // 8: toolsandbox.world.v1.TableVersion
+	(*Message)(nil),      // 9: toolsandbox.world.v1.Message
+	(*ToolCall)(nil),     // 10: toolsandbox.world.v1.ToolCall
+	(*Code)(nil),         // 11: toolsandbox.world.v1.Code
+	(*ToolResult)(nil),   // 12: toolsandbox.world.v1.ToolResult
+	(*ToolTrace)(nil),    // 13: toolsandbox.world.v1.ToolTrace
+	(*ScriptTurn)(nil),   // 14: toolsandbox.world.v1.ScriptTurn
+	(*Tool)(nil),         // 15: toolsandbox.world.v1.Tool
 }
 var file_toolsandbox_world_v1_world_proto_depIdxs = []int32{
-	1,  // 0: toolsandbox.world.v1.Column.type:type_name -> toolsandbox.world.v1.CellType
-	4,  // 1: toolsandbox.world.v1.Column.default:type_name -> toolsandbox.world.v1.Value
-	2,  // 2: toolsandbox.world.v1.TableSchema.columns:type_name -> toolsandbox.world.v1.Column
-	4,  // 3: toolsandbox.world.v1.Row.cells:type_name -> toolsandbox.world.v1.Value
-	5,  // 4: toolsandbox.world.v1.Table.rows:type_name -> toolsandbox.world.v1.Row
+	2,  // 0: toolsandbox.world.v1.Column.type:type_name -> toolsandbox.world.v1.CellType
+	5,  // 1: toolsandbox.world.v1.Column.default:type_name -> toolsandbox.world.v1.Value
+	3,  // 2: toolsandbox.world.v1.TableSchema.columns:type_name -> toolsandbox.world.v1.Column
+	5,  // 3: toolsandbox.world.v1.Row.cells:type_name -> toolsandbox.world.v1.Value
+	6,  // 4: toolsandbox.world.v1.Table.rows:type_name -> toolsandbox.world.v1.Row
 	0,  // 5: toolsandbox.world.v1.Message.sender:type_name -> toolsandbox.world.v1.Role
 	0,  // 6: toolsandbox.world.v1.Message.recipient:type_name -> toolsandbox.world.v1.Role
-	9,  // 7: toolsandbox.world.v1.Message.call:type_name -> toolsandbox.world.v1.ToolCall
-	11, // 8: toolsandbox.world.v1.Message.result:type_name -> toolsandbox.world.v1.ToolResult
-	10, // 9: toolsandbox.world.v1.Message.code:type_name -> toolsandbox.world.v1.Code
+	10, // 7: toolsandbox.world.v1.Message.call:type_name -> toolsandbox.world.v1.ToolCall
+	12, // 8: toolsandbox.world.v1.Message.result:type_name -> toolsandbox.world.v1.ToolResult
+	11, // 9: toolsandbox.world.v1.Message.code:type_name -> toolsandbox.world.v1.Code
 	0,  // 10: toolsandbox.world.v1.Message.visible_to:type_name -> toolsandbox.world.v1.Role
-	12, // 11: toolsandbox.world.v1.ToolResult.traces:type_name -> toolsandbox.world.v1.ToolTrace
-	9,  // 12: toolsandbox.world.v1.ScriptTurn.calls:type_name -> toolsandbox.world.v1.ToolCall
+	13, // 11: toolsandbox.world.v1.ToolResult.traces:type_name -> toolsandbox.world.v1.ToolTrace
+	10, // 12: toolsandbox.world.v1.ScriptTurn.calls:type_name -> toolsandbox.world.v1.ToolCall
 	13, // [13:13] is the sub-list for method output_type
 	13, // [13:13] is the sub-list for method input_type
 	13, // [13:13] is the sub-list for extension type_name
@@ -1379,7 +1438,7 @@ func file_toolsandbox_world_v1_world_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_toolsandbox_world_v1_world_proto_rawDesc), len(file_toolsandbox_world_v1_world_proto_rawDesc)),
-			NumEnums:      2,
+			NumEnums:      3,
 			NumMessages:   13,
 			NumExtensions: 0,
 			NumServices:   0,

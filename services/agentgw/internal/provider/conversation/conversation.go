@@ -92,13 +92,15 @@ func AgentView(view []*worldv1.Message) []Entry {
 }
 
 // UserView returns the transcript of the user simulator's view. The agent's texts become the user's
-// and vice versa. It omits messages between other roles. It includes the simulator's answered
-// calls and their results if the simulator has tools of its own, and leaves them out otherwise, as
-// the original does.
+// and vice versa. It includes the simulator's answered calls and their results if the simulator has
+// tools of its own, and leaves them out otherwise, as the original does. Calls of the agent that
+// the view has, with their results, precede the agent's next text in the same entry, because many
+// chat models want the two sides to alternate.
 func UserView(view []*worldv1.Message, hasTools bool) []Entry {
 	const system, user, agent, environment = worldv1.Role_ROLE_SYSTEM, worldv1.Role_ROLE_USER, worldv1.Role_ROLE_AGENT, worldv1.Role_ROLE_EXECUTION_ENVIRONMENT
 	entries := make([]Entry, 0, len(view))
-	var open []Entry // unanswered calls, such as the last one of a demonstration
+	var open []Entry     // unanswered calls, such as the last one of a demonstration
+	var toolUse []string // of the agent, since its last text
 	for _, m := range view {
 		from, to := m.GetSender(), m.GetRecipient()
 		switch {
@@ -114,14 +116,38 @@ func UserView(view []*worldv1.Message, hasTools bool) []Entry {
 			}
 		case from == system && to == user:
 			entries = append(entries, text(System, m))
+		case from == agent && to == environment:
+			toolUse = append(toolUse, callLine(m))
+		case from == environment && to == agent && m.GetResult() != nil:
+			toolUse = append(toolUse, resultLine(m.GetResult()))
 		case from == agent && to == user:
-			entries = append(entries, text(User, m))
+			said := text(User, m)
+			if len(toolUse) > 0 {
+				said.Text = strings.Join(toolUse, "\n") + "\n\n" + said.Text
+			}
+			entries, toolUse = append(entries, said), nil
 		case from == user && to == agent:
 			entries = append(entries, text(Assistant, m))
 		}
 		open = nil
 	}
 	return entries
+}
+
+// callLine and resultLine are the agent's use of tools in a text for the user.
+func callLine(m *worldv1.Message) string {
+	if m.GetCall() == nil {
+		return "[Tool call] " + messagetext.Content(m)
+	}
+	entry := call(m)
+	return "[Tool call] " + entry.Name + " " + entry.ArgumentsText()
+}
+
+func resultLine(answer *worldv1.ToolResult) string {
+	if answer.Exception != nil {
+		return "[Tool error] " + answer.GetText()
+	}
+	return "[Tool result] " + answer.GetText()
 }
 
 func text(kind Kind, m *worldv1.Message) Entry {

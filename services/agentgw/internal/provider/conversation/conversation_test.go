@@ -106,13 +106,45 @@ func TestUserView(t *testing.T) {
 		text0(system, user, "s"),
 		text0(system, agent, "hidden"),
 		text0(user, agent, "mine"),
-		text0(agent, environment, "hidden"),
 		text0(agent, user, "theirs"),
 		text0(user, environment, "hidden"),
 		text0(environment, user, "hidden"),
 	}, false))
 	if want := "system s\nassistant mine\nuser theirs"; got != want {
 		t.Errorf("Simulator: got %q, want %q", got, want)
+	}
+}
+
+// TestUserViewOfToolUse checks the view of a user that sees the agent's calls and their results:
+// they precede the agent's next text, and one without a text after it does not appear.
+func TestUserViewOfToolUse(t *testing.T) {
+	search := func(id string) *worldv1.Message {
+		return withID(text0(agent, environment, messagetext.ComposeSource(id, "real", python.Repr((&python.Dict{}).Value()))), p(id), p("shown"))
+	}
+	failed := withID(text0(environment, agent, "TypeError"), p("b"), p("shown"))
+	failed.GetResult().Exception = p("TypeError")
+	event := &worldv1.Message{Sender: environment, Recipient: agent, Body: &worldv1.Message_Text{Text: "hidden"}}
+	got := lines(UserView([]*worldv1.Message{
+		text0(system, user, "s"),
+		text0(user, agent, "mine"),
+		search("a"), search("b"),
+		withID(text0(environment, agent, "[1]"), p("a"), p("shown")), failed,
+		event,
+		withID(text0(agent, environment, "print(1)"), p("c"), nil),
+		text0(agent, user, "theirs"),
+		text0(user, agent, "again"),
+		text0(agent, user, "theirs alone"),
+		search("d"),
+	}, false))
+	want := strings.Join([]string{
+		"system s",
+		"assistant mine",
+		"user [Tool call] shown {}\n[Tool call] shown {}\n[Tool result] [1]\n[Tool error] TypeError\n[Tool call] print(1)\n\ntheirs",
+		"assistant again",
+		"user theirs alone",
+	}, "\n")
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("view (-want +got):\n%s", diff)
 	}
 }
 
@@ -130,8 +162,6 @@ func TestUserViewWithTools(t *testing.T) {
 		text0(user, environment, "end_conversation()"),
 		text0(system, user, "s"),
 		text0(user, agent, "mine"),
-		text0(agent, environment, "hidden"),
-		text0(environment, agent, "hidden"),
 		text0(agent, user, "theirs"),
 		wifi("a"),
 		wifi("b"),
