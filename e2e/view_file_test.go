@@ -24,8 +24,9 @@ func TestLongViewFiles(t *testing.T) {
 	toolsandbox(t, "view", out, "--export", pages)
 	toolsandbox(t, "explain", out, "wifi_while_saving_battery", "--html", file)
 	r := newReader(t)
-	for _, path := range []string{filepath.Join(pages, "index.html"), filepath.Join(pages, "A", "wifi_while_saving_battery.html"), filepath.Join(pages, "rollouts.html"), file} {
-		r.open("file://" + path)
+	rollout := "file://" + filepath.Join(pages, "A", "wifi_while_saving_battery.html")
+	for _, path := range []string{"file://" + filepath.Join(pages, "index.html"), rollout, rollout + "?world-13", "file://" + filepath.Join(pages, "rollouts.html"), "file://" + file} {
+		r.open(path)
 	}
 	if info, err := os.Stat(file); err != nil || info.Size() > 150_000 {
 		t.Errorf("page of one rollout: got %v and %v, want at most 150 kB", info, err)
@@ -34,6 +35,10 @@ func TestLongViewFiles(t *testing.T) {
 	if err != nil || !styled {
 		t.Errorf("page of one rollout: got style %v and %v, want its own", styled, err)
 	}
+	r.steps(r.Visit(rollout+"#milestone-1"), r.Until(`document.querySelector("#milestone-1:target") !== null && scrollY > 0`))
+	r.steps(r.Visit(rollout+"?world-0"), r.Wait(`view-slider input`))
+	_, err = browser.Evaluate[int](r.Browser, `{const i = document.querySelector("view-slider input"); i.value = 14; i.dispatchEvent(new Event("input")); 0}`)
+	r.steps(err, r.Until(`location.search === "?world-13" && document.querySelector("#world td.add") !== null`))
 	r.steps(r.Visit("file://"+filepath.Join(pages, "rollouts.html")+"?state=failed&variant=plain&sort=-turns&q=wifi"), r.Until(`document.getElementById("count").textContent.includes("of")`))
 	visible, err := browser.Evaluate[[]string](r.Browser, `[...document.querySelectorAll("#rollouts tbody tr")].filter(r => !r.hidden).map(r => r.cells[0].textContent + " " + r.cells[2].textContent)`)
 	if err != nil || len(visible) == 0 {

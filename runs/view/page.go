@@ -125,10 +125,27 @@ func scenarioPath(name string) string { return "scenario/" + url.PathEscape(name
 // comparePath is the path of the page with a scenario's transcripts side by side.
 func comparePath(name string) string { return "compare/" + url.PathEscape(name) + ".html" }
 
+// subPath is the path of a further page of a rollout: a page of its transcript, from 1, or the
+// world at a message. In an exported directory it is in the file of the rollout.
+func subPath(rollout, kind string, number int, static bool) string {
+	if kind == "page" && number == 1 {
+		return rollout
+	}
+	if static {
+		return fmt.Sprintf("%s?%s-%d", rollout, kind, number)
+	}
+	return fmt.Sprintf("%s/%s-%d.html", strings.TrimSuffix(rollout, ".html"), kind, number)
+}
+
+// newPage returns a page without content, some folders below the first one.
+func (v *Viewer) newPage(depth int, static bool) *page {
+	return &page{Root: strings.Repeat("../", depth), Static: static, Compared: len(v.runs) > 1, runs: v.runs}
+}
+
 // page returns the page at a path, whose segments are not escaped. query is the state of a table.
 // The error is errNoPage if there is none.
 func (v *Viewer) page(ctx context.Context, segments []string, query url.Values, static bool) (*page, error) {
-	p := &page{Root: strings.Repeat("../", len(segments)-1), Static: static, Compared: len(v.runs) > 1, runs: v.runs}
+	p := v.newPage(len(segments)-1, static)
 	name, isPage := strings.CutSuffix(segments[len(segments)-1], ".html")
 	if !isPage {
 		return nil, errNoPage

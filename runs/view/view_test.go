@@ -1,13 +1,19 @@
 package view
 
 import (
+	"bytes"
+	"compress/flate"
 	"context"
+	"encoding/base64"
+	"encoding/json"
 	"fmt"
+	"html"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -305,44 +311,101 @@ func TestExport(t *testing.T) {
 			t.Errorf("second export: got %v, want that the directory is not empty", err)
 		}
 	}, writeRun(t, scenario, evil, 600, "turn_off_wifi", "odd #1?%41 name"), writeRun(t, scenario, "Done.", 1, "turn_off_wifi"))
-	pages := make(map[string]string)
-	if err := filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
-		}
-		content, err := os.ReadFile(path)
-		pages[path] = string(content)
-		return err
-	}); err != nil {
-		t.Fatal(err)
-	}
+	pages, files := readExport(t, dir)
 	links := regexp.MustCompile(`(?:href|src)="([^"]*)"`)
-	for path, content := range pages {
-		if !strings.HasSuffix(path, ".html") {
-			continue
-		}
+	for name, content := range pages {
 		for _, found := range links.FindAllStringSubmatch(content, -1) {
 			if found[1] == "data:," {
 				continue
 			}
 			link, err := url.Parse(strings.ReplaceAll(found[1], "&amp;", "&"))
 			if err != nil {
-				t.Errorf("%s: link %q: %v", path, found[1], err)
+				t.Errorf("%s: link %q: %v", name, found[1], err)
 				continue
 			}
-			target := path
+			target := name
 			if link.Path != "" {
-				target = filepath.Join(filepath.Dir(path), link.Path)
+				target = path.Join(path.Dir(name), link.EscapedPath())
+			}
+			if link.RawQuery != "" && target != "rollouts.html" {
+				target += "?" + link.RawQuery
 			}
 			page, ok := pages[target]
+			if files[target] {
+				continue
+			}
 			if !ok || link.Fragment != "" && !regexp.MustCompile(`id="?`+regexp.QuoteMeta(link.Fragment)+`["> ]`).MatchString(page) {
-				t.Errorf("%s: link %q leads nowhere", path, found[1])
+				t.Errorf("%s: link %q leads nowhere", name, found[1])
 			}
 		}
 	}
-	if len(pages) < 8 {
-		t.Errorf("got %d files, want the pages of two runs", len(pages))
+	for _, want := range []string{"rollouts.html", "A/turn_off_wifi.html", "A/turn_off_wifi.html?page-2", "A/turn_off_wifi.html?world-0", "B/turn_off_wifi.html", "compare/turn_off_wifi.html"} {
+		if pages[want] == "" {
+			t.Errorf("no page %s in %d pages", want, len(pages))
+		}
 	}
+}
+
+// readExport reads exported pages by their escaped paths, as their script does, and the names of the
+// other files.
+func readExport(t *testing.T, dir string) (pages map[string]string, files map[string]bool) {
+	t.Helper()
+	pages, files = make(map[string]string), make(map[string]bool)
+	data := regexp.MustCompile(`src="(?:\.\./)*(data/\d+\.js)" defer></script></head><body data-page="([^"]*)"`)
+	if err := filepath.WalkDir(dir, func(file string, entry os.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		content, err := os.ReadFile(file)
+		name, _ := filepath.Rel(dir, file)
+		if !strings.HasSuffix(name, ".html") {
+			files[name] = true
+			return err
+		}
+		found := data.FindStringSubmatch(string(content))
+		if found == nil {
+			pages[name] = string(content)
+			return err
+		}
+		own, err := url.PathUnescape(html.UnescapeString(found[2]))
+		if err != nil || own != name {
+			t.Errorf("%s: its page is %q, %v", name, own, err)
+		}
+		for path, content := range readChunk(t, filepath.Join(dir, found[1])) {
+			pages[path] = content
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return pages, files
+}
+
+// readChunk reads the pages of a chunk.
+func readChunk(t *testing.T, file string) map[string]string {
+	t.Helper()
+	content, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	encoded, ok := strings.CutPrefix(strings.TrimSuffix(string(content), `")`), `viewChunk("`)
+	compressed, err := base64.StdEncoding.DecodeString(encoded)
+	if err != nil || !ok {
+		t.Fatalf("%s: got %.80q and %v", file, content, err)
+	}
+	var c chunk
+	if err := json.NewDecoder(flate.NewReader(bytes.NewReader(compressed))).Decode(&c); err != nil {
+		t.Fatal(err)
+	}
+	pages := make(map[string]string)
+	for name, parts := range c.Pages {
+		var lines []string
+		for i := 0; i < len(parts); i += 2 {
+			lines = append(lines, c.Lines[parts[i]:parts[i]+parts[i+1]]...)
+		}
+		pages[name] = strings.Join(lines, "\n")
+	}
+	return pages
 }
 
 // TestExportStaysInside exports rollouts whose names lead out of the directory.
