@@ -43,7 +43,9 @@ type page struct {
 	Whole  *whole
 	// Compared: there are several runs.
 	Compared bool
-	Body     any
+	// Version is the state of the runs if another one may follow: the page then renews its parts.
+	Version int
+	Body    any
 
 	template string
 	runs     []*run
@@ -139,7 +141,11 @@ func subPath(rollout, kind string, number int, static bool) string {
 
 // newPage returns a page without content, some folders below the first one.
 func (v *Viewer) newPage(depth int, static bool) *page {
-	return &page{Root: strings.Repeat("../", depth), Static: static, Compared: len(v.runs) > 1, runs: v.runs}
+	p := &page{Root: strings.Repeat("../", depth), Static: static, Compared: len(v.runs) > 1, runs: v.runs}
+	if v.changing {
+		p.Version = v.version
+	}
+	return p
 }
 
 // page returns the page at a path, whose segments are not escaped. query is the state of a table.
@@ -152,15 +158,14 @@ func (v *Viewer) page(ctx context.Context, segments []string, query url.Values, 
 	}
 	switch folder := segments[0]; {
 	case len(segments) == 1 && name == "index":
-		v.runsPage(p)
-		return p, nil
+		return p, v.runsPage(ctx, p)
 	case len(segments) == 1 && name == "rollouts":
 		return p, v.rolloutsPage(p, query)
 	case len(segments) == 1 && name == "compare" && p.Compared:
 		v.comparePage(p)
 		return p, nil
 	case len(segments) == 2 && folder == "compare" && p.Compared:
-		return p, v.sidePage(p, name)
+		return p, v.sidePage(ctx, p, name)
 	case len(segments) == 2 && folder == "scenario":
 		return p, v.scenarioPage(p, name)
 	case len(segments) == 2:

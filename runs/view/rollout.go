@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/toolsandbox/toolsandbox/internal/telemetry"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	"github.com/toolsandbox/toolsandbox/runs/analysis"
 	"github.com/toolsandbox/toolsandbox/runs/explain"
@@ -35,6 +36,8 @@ type rolloutBody struct {
 	// Worlds: there are pages with the world at each message.
 	Worlds   bool
 	Scenario string
+	// Trace is the address of the rollout's trace, empty for none.
+	Trace string
 	// here is the path of the first page, size the number of messages on a page.
 	here   string
 	size   int
@@ -111,6 +114,9 @@ func (v *Viewer) rolloutBody(p *page, r *run, rollout analysis.Rollout, told exp
 	}
 	if shown := v.shownScenario(rollout); shown != "" && p.Whole == nil {
 		body.Scenario = scenarioPath(shown)
+	}
+	if rollout.Outcome != nil && v.traceUI != "" {
+		body.Trace = telemetry.TraceAddress(v.traceUI, rollout.Outcome.ID, rollout.Outcome.Round)
 	}
 	if told.Explanation != nil {
 		body.Worlds = p.Whole == nil

@@ -124,7 +124,7 @@ func TestPages(t *testing.T) {
 	scenario := scenarios["turn_off_wifi"]
 	first, second := writeRun(t, scenario, evil, 2, "turn_off_wifi", "other"), writeRun(t, scenario, "Done.", 1, "turn_off_wifi", "other", "third")
 	withViewer(t, scenarios, func(_ context.Context, v *Viewer) {
-		handler := v.Handler("127.0.0.1:80")
+		handler := Handler("127.0.0.1:80", v)
 		for path, want := range map[string][]string{
 			"/":                                     {"2 runs", "a tool answered with an error", "rollouts.html?cause=tool_error"},
 			"/index.html":                           {"0.125", "Scores by category"},
@@ -161,7 +161,7 @@ func TestPages(t *testing.T) {
 func TestNoPages(t *testing.T) {
 	scenarios := catalogued(t)
 	withViewer(t, scenarios, func(_ context.Context, v *Viewer) {
-		handler := v.Handler("127.0.0.1:80")
+		handler := Handler("127.0.0.1:80", v)
 		for _, path := range []string{
 			"/A", "/A/", "/A/no.html", "/B/turn_off_wifi.html", "/A/turn_off_wifi", "/A/turn_off_wifi/page-2.html", "/A/turn_off_wifi/page-0.html", "/A/turn_off_wifi/world-99.html",
 			"/A/turn_off_wifi/world--1.html", "/compare.html", "/compare/turn_off_wifi.html", "/scenario/no.html", "/rollouts.html?page=0", "/rollouts.html?page=99",
@@ -176,7 +176,7 @@ func TestNoPages(t *testing.T) {
 
 // TestAdmission sends requests that come from elsewhere.
 func TestAdmission(t *testing.T) {
-	handler := New([]*analysis.Run{analysis.NewRun("dir", &resultfile.Summary{}, nil)}, nil, nil).Handler("127.0.0.1:80")
+	handler := Handler("127.0.0.1:80", New([]*analysis.Run{analysis.NewRun("dir", &resultfile.Summary{}, nil)}, nil, nil))
 	header := func(name, value string) func(*http.Request) {
 		return func(r *http.Request) { r.Header.Set(name, value) }
 	}
@@ -221,35 +221,6 @@ func TestListen(t *testing.T) {
 		if (err == nil) != want {
 			t.Errorf("%s: got %v, want accepted %v", address, err, want)
 		}
-	}
-}
-
-// TestServe ends with its context.
-func TestServe(t *testing.T) {
-	v := New([]*analysis.Run{analysis.NewRun("dir", &resultfile.Summary{}, nil)}, nil, nil)
-	listener, err := Listen(t.Context(), "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	done := make(chan error, 1)
-	go func() { done <- v.Serve(ctx, listener) }()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+listener.Addr().String(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 10 * time.Second}
-	response, err := client.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := response.Body.Close(); err != nil || response.StatusCode != http.StatusOK {
-		t.Errorf("got %s and %v, want 200", response.Status, err)
-	}
-	cancel()
-	if err := <-done; err != nil {
-		t.Errorf("after the end: got %v, want no error", err)
 	}
 }
 

@@ -152,6 +152,56 @@ class ViewFilter extends HTMLElement {
   }
 }
 
+// ViewLive renews the parts of the page that change, as long as it is on the screen: a browser has
+// few connections to one server.
+class ViewLive extends HTMLElement {
+  private events?: EventSource;
+  private busy = false;
+  private again = false;
+
+  connectedCallback(): void {
+    document.addEventListener("visibilitychange", () => this.listen());
+    this.listen();
+  }
+
+  disconnectedCallback(): void {
+    this.events?.close();
+  }
+
+  private listen(): void {
+    this.events?.close();
+    if (document.hidden || !this.isConnected) return;
+    this.events = new EventSource(this.dataset.events!);
+    this.events.addEventListener("message", (event) => {
+      if (event.data !== this.dataset.version) void this.renew(event.data);
+    });
+  }
+
+  private async renew(version: string): Promise<void> {
+    this.again = this.busy;
+    if (this.busy) return;
+    this.busy = true;
+    try {
+      if (document.querySelector("[data-live=all]")) return location.reload();
+      const answer = await fetch(location.href);
+      if (!answer.ok) return;
+      const next = new DOMParser().parseFromString(await answer.text(), "text/html");
+      this.dataset.version = version;
+      for (const part of document.querySelectorAll("[data-live]")) {
+        const renewed = next.getElementById(part.id);
+        if (renewed && !part.contains(document.activeElement)) part.replaceWith(document.adoptNode(renewed));
+      }
+      if (!next.querySelector("view-live")) this.remove(); // it was the last one
+    } catch {
+      // The program has ended, or is about to: the page stays.
+    } finally {
+      this.busy = false;
+      if (this.again) void this.renew(version);
+    }
+  }
+}
+
+customElements.define("view-live", ViewLive);
 customElements.define("view-keys", ViewKeys);
 customElements.define("view-graph", ViewGraph);
 customElements.define("view-slider", ViewSlider);
