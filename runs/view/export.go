@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"path"
+	"strconv"
 	"strings"
 
 	"github.com/toolsandbox/toolsandbox/internal/process"
@@ -96,8 +97,12 @@ func (e *exporter) all(ctx context.Context) error {
 	}
 	for _, escaped := range paths {
 		p, err := e.viewer.at(ctx, escaped, nil, true)
-		if err == nil {
-			err = e.page(escaped, p)
+		if err != nil {
+			return fmt.Errorf("export %s: %w", escaped, err)
+		}
+		body, isScenario := p.Body.(*scenarioBody)
+		if err = e.page(escaped, p); err == nil && isScenario {
+			err = e.tools(body)
 		}
 		if err == nil {
 			err = e.next(false)
@@ -120,6 +125,20 @@ func (e *exporter) all(ctx context.Context) error {
 	return e.next(true)
 }
 
+// tools writes the pages with the tools of a scenario's variants.
+func (e *exporter) tools(scenario *scenarioBody) error {
+	for _, variant := range scenario.Variants {
+		p := e.viewer.newPage(1, true)
+		if err := e.viewer.toolsPage(p, scenario.Name, variant.Name); err != nil {
+			return err
+		}
+		if err := e.page(subPath(scenarioPath(scenario.Name), "tools", variant.Name, true), p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // rollout writes the pages of a rollout: its transcript, and the world wherever it changed.
 func (e *exporter) rollout(ctx context.Context, r *run, at int) error {
 	told, err := e.viewer.explain(ctx, r, r.rollouts[at])
@@ -133,7 +152,7 @@ func (e *exporter) rollout(ctx context.Context, r *run, at int) error {
 		if err := e.viewer.toldPage(p, r, at, told, number, nil); err != nil {
 			return err
 		}
-		if err := e.page(subPath(here, "page", number+1, true), p); err != nil {
+		if err := e.page(subPath(here, "page", strconv.Itoa(number+1), true), p); err != nil {
 			return err
 		}
 	}
@@ -145,7 +164,7 @@ func (e *exporter) rollout(ctx context.Context, r *run, at int) error {
 		if err := e.viewer.toldWorld(p, r, at, told, message); err != nil {
 			return err
 		}
-		if err := e.page(subPath(here, "world", message, true), p); err != nil {
+		if err := e.page(subPath(here, "world", strconv.Itoa(message), true), p); err != nil {
 			return err
 		}
 	}

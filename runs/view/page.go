@@ -127,16 +127,18 @@ func scenarioPath(name string) string { return "scenario/" + url.PathEscape(name
 // comparePath is the path of the page with a scenario's transcripts side by side.
 func comparePath(name string) string { return "compare/" + url.PathEscape(name) + ".html" }
 
-// subPath is the path of a further page of a rollout: a page of its transcript, from 1, or the
-// world at a message. In an exported directory it is in the file of the rollout.
-func subPath(rollout, kind string, number int, static bool) string {
-	if kind == "page" && number == 1 {
-		return rollout
+// subPath is the path of a further page of a rollout or a scenario: a page of the transcript, from
+// 1, the world at a message, the tools of a variant. In an exported directory it is in the file of
+// the rollout.
+func subPath(page, kind, which string, static bool) string {
+	switch name := kind + "-" + url.PathEscape(which); {
+	case name == "page-1":
+		return page
+	case static:
+		return page + "?" + name
+	default:
+		return strings.TrimSuffix(page, ".html") + "/" + name + ".html"
 	}
-	if static {
-		return fmt.Sprintf("%s?%s-%d", rollout, kind, number)
-	}
-	return fmt.Sprintf("%s/%s-%d.html", strings.TrimSuffix(rollout, ".html"), kind, number)
 }
 
 // newPage returns a page without content, some folders below the first one.
@@ -172,6 +174,9 @@ func (v *Viewer) page(ctx context.Context, segments []string, query url.Values, 
 		return p, v.rolloutPage(ctx, p, folder, name, 0, query)
 	case len(segments) == 3:
 		kind, number, _ := strings.Cut(name, "-")
+		if folder == "scenario" && kind == "tools" {
+			return p, v.toolsPage(p, segments[1], number)
+		}
 		n, err := strconv.Atoi(number)
 		if err != nil || n < 0 {
 			return nil, errNoPage

@@ -26,8 +26,12 @@ type rolloutBody struct {
 	// Verdict says what the score is made of, Remark why the recorded one is another.
 	Verdict, Remark, Problem string
 	Causes                   []cause
-	Facts                    []fact
-	Graphs                   []*graph
+	// Grades are both verdicts on a record of EuroEval, Quirk why they differ.
+	Grades           []explain.Verdict
+	Quirk            string
+	Answer, Expected text
+	Facts            []fact
+	Graphs           []*graph
 	// Aside are the cards that stand at no message.
 	Aside    []node
 	Messages []message
@@ -121,6 +125,10 @@ func (v *Viewer) rolloutBody(p *page, r *run, rollout analysis.Rollout, told exp
 	if told.Explanation != nil {
 		body.Worlds = p.Whole == nil
 		result := told.Explanation.GetResult()
+		if grade := result.GetCallGrade(); grade != nil {
+			body.Grades, body.Quirk = explain.Verdicts(grade)
+			body.Answer, body.Expected = newText(grade.GetPrediction(), foldAt), newText(told.Evaluation.GetFunctionCalling().GetAnswersJson(), foldAt)
+		}
 		body.Remark = told.Remark()
 		body.Verdict = fmt.Sprintf("similarity %s (milestones %s, minefields %s), %d messages", explain.Number(result.GetSimilarity()),
 			explain.Number(result.GetMilestoneSimilarity()), explain.Number(result.GetMinefieldSimilarity()), result.GetMessageCount())
@@ -133,10 +141,14 @@ func (v *Viewer) rolloutBody(p *page, r *run, rollout analysis.Rollout, told exp
 func pagesOf(messages, size int) int { return max((messages+size-1)/size, 1) }
 
 // page is the path of a page of the transcript, from 0.
-func (b *rolloutBody) page(number int) string { return subPath(b.here, "page", number+1, b.static) }
+func (b *rolloutBody) page(number int) string {
+	return subPath(b.here, "page", strconv.Itoa(number+1), b.static)
+}
 
 // World is the path of the world at a message.
-func (b *rolloutBody) World(message int) string { return subPath(b.here, "world", message, b.static) }
+func (b *rolloutBody) World(message int) string {
+	return subPath(b.here, "world", strconv.Itoa(message), b.static)
+}
 
 // At is the path of a message, as seen from a page of the transcript: a fragment on the same page.
 func (b *rolloutBody) At(number, message int) string {

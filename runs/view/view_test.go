@@ -126,19 +126,21 @@ func TestPages(t *testing.T) {
 	withViewer(t, scenarios, func(_ context.Context, v *Viewer) {
 		handler := Handler("127.0.0.1:80", v)
 		for path, want := range map[string][]string{
-			"/":                                     {"2 runs", "a tool answered with an error", "rollouts.html?cause=tool_error"},
-			"/index.html":                           {"0.125", "Scores by category"},
-			"/rollouts.html?state=zero&sort=-score": {"2 of 5 rollouts", `href="A/turn_off_wifi.html?sort=-score&amp;state=zero"`},
-			"/rollouts.html?q=third":                {"1 of 5 rollouts"},
-			"/A/turn_off_wifi.html":                 {`id="milestone-0"`, `href="#milestone-0"`, `\u202e`, "&lt;script&gt;", "similarity "},
-			"/A/turn_off_wifi.html?state=zero":      {`data-key="n"`, `B/turn_off_wifi.html?state=zero`},
-			"/A/other.html":                         {"The catalogue has no scenario", "give the run&#39;s --pack"},
-			"/A/turn_off_wifi/world-3.html":         {"message 3 of ", "SETTING", "wifi"},
-			"/scenario/turn_off_wifi.html":          {"What the user wants", `id="milestone-0"`, "World"},
-			"/compare.html":                         {"0.125 → 0.125", "Scenarios that moved"},
-			"/compare/turn_off_wifi.html":           {"Common beginning", `id=parting`, "Done."},
-			"/style.css":                            {"--ground"},
-			"/view.js":                              {"view-keys"},
+			"/":                                        {"2 runs", "a tool answered with an error", "rollouts.html?cause=tool_error"},
+			"/index.html":                              {"0.125", "Scores by category"},
+			"/rollouts.html?state=zero&sort=-score":    {"2 of 5 rollouts", `href="A/turn_off_wifi.html?sort=-score&amp;state=zero"`},
+			"/rollouts.html?q=third":                   {"1 of 5 rollouts"},
+			"/A/turn_off_wifi.html":                    {`id="milestone-0"`, `href="#milestone-0"`, `\u202e`, "&lt;script&gt;", "similarity "},
+			"/A/turn_off_wifi.html?state=zero":         {`data-key="n"`, `B/turn_off_wifi.html?state=zero`},
+			"/A/other.html":                            {"The catalogue has no scenario", "give the run&#39;s --pack"},
+			"/A/turn_off_wifi/world-3.html":            {"message 3 of ", "SETTING", "wifi"},
+			"/scenario/turn_off_wifi.html":             {"What the user wants", `id="milestone-0"`, "World", "scenario/turn_off_wifi/tools-tool_name_scrambled"},
+			"/scenario/turn_off_wifi/tools-plain.html": {"set_wifi_status", "<td>boolean"},
+			"/scenario/turn_off_wifi/tools-3_distraction_tools_tool_name_scrambled.html": {"setting_8", "set_wifi_status in the world"},
+			"/compare.html":               {"0.125 → 0.125", "Scenarios that moved"},
+			"/compare/turn_off_wifi.html": {"Common beginning", `id=parting`, "Done."},
+			"/style.css":                  {"--ground"},
+			"/view.js":                    {"view-keys"},
 		} {
 			got := get(t, handler, path, nil)
 			body := got.Body.String()

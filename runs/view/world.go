@@ -80,7 +80,7 @@ func (v *Viewer) toldWorld(p *page, r *run, i int, told explained, at int) error
 	body.Path = (&rolloutBody{here: path, size: transcriptPage, static: p.Static}).link(-1, at, "m"+strconv.Itoa(at))
 	step := func(key, text string, to int) {
 		if to >= 0 && to <= body.Last {
-			body.Steps = append(body.Steps, keyLink{key, text, subPath(path, "world", to, p.Static)})
+			body.Steps = append(body.Steps, keyLink{key, text, subPath(path, "world", strconv.Itoa(to), p.Static)})
 		}
 	}
 	if !p.Static {
