@@ -1,7 +1,6 @@
 package e2e_test
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,6 +11,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/e2e/internal/browser"
 	"github.com/toolsandbox/toolsandbox/original/resultfile"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
+	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	"github.com/toolsandbox/toolsandbox/runs/results"
 )
 
@@ -58,28 +59,19 @@ func TestLongViewMany(t *testing.T) {
 	t.Parallel()
 	const rollouts, scenarios = 100_000, 1250
 	dir := t.TempDir()
-	run := &results.Run{SweepID: "s", SpecDigest: "d", Agent: results.Player{Name: "random"}, User: results.Player{Name: "scripted"}, Trials: rollouts / scenarios, Ended: new(time.Time)}
-	summary := &resultfile.Summary{}
-	for i := range rollouts {
-		name := fmt.Sprintf("scenario_%d_trial_%d", i%scenarios, i/scenarios)
-		score := float64(i%5) / 4
-		summary.Scenarios = append(summary.Scenarios, resultfile.ScenarioResult{
-			Name: name, Categories: []string{fmt.Sprintf("CATEGORY_%d", i%9)}, Similarity: resultfile.Similarity(fmt.Sprint(score)), TurnCount: i % 30,
-			MilestoneMapping: resultfile.Mapping{{Node: 0, Index: 3, Similarity: "1"}},
-		})
-		outcome := results.Outcome{Name: name, End: "finished", Scored: true, Calls: i % 20, ContextSHA256: strings.Repeat("0", 64)}
-		if i%3 == 0 {
-			outcome.Causes = []results.Cause{{Kind: results.CauseName(busv1.CauseKind_CAUSE_KIND_TOOL_ERROR), Count: 1, Index: 3, Detail: "ValueError"}}
-		}
-		run.Rollouts = append(run.Rollouts, outcome)
-	}
-	if err := errors.Join(results.WriteFile(filepath.Join(dir, results.SummaryFile), []byte("{}")), results.ReplaceSummary(dir, run, summary)); err != nil {
-		t.Fatal(err)
-	}
+	tabulate(t, dir, rollouts, scenarios)
 	began := time.Now()
 	address := startView(t, dir, ".")
 	t.Logf("start: %s", time.Since(began).Round(time.Millisecond))
 	r := newReader(t)
+	began = time.Now()
+	r.steps(r.Visit(address), r.Until(`performance.getEntriesByName("first-contentful-paint").length > 0`))
+	paint, err := browser.Evaluate[float64](r.Browser, `performance.getEntriesByName("first-contentful-paint")[0].startTime`)
+	t.Logf("first page: first paint after %.0f ms, %v", paint, err)
+	r.steps(r.Until(`document.querySelector("a.big") !== null`))
+	t.Logf("means: after %s", time.Since(began).Round(time.Millisecond))
+	r.steps(r.Until(`document.body.textContent.includes("Scores by category") && document.querySelector("view-live") === null`))
+	t.Logf("report: after %s", time.Since(began).Round(time.Millisecond))
 	for _, path := range []string{"rollouts.html", "rollouts.html?sort=-score&state=failed&category=CATEGORY_3&page=50", "rollouts.html?cause=tool_error&q=valueerror&sort=turns", ""} {
 		r.steps(r.Visit(address+path), r.Until(`performance.getEntriesByName("first-contentful-paint").length > 0`))
 		paint, err := browser.Evaluate[float64](r.Browser, `performance.getEntriesByName("first-contentful-paint")[0].startTime`)
@@ -90,4 +82,45 @@ func TestLongViewMany(t *testing.T) {
 		}
 	}
 	r.calm("many")
+}
+
+// tabulate writes a run whose results are tables, with rollouts of scenarios that nobody has.
+func tabulate(t *testing.T, dir string, rollouts, scenarios int) {
+	t.Helper()
+	tables, _, _, err := results.OpenTables(dir, "d")
+	if err != nil {
+		t.Fatal(err)
+	}
+	played := make([]results.Rollout, rollouts)
+	for i := range rollouts {
+		name := fmt.Sprintf("scenario_%d", i%scenarios)
+		rollout := results.Rollout{Calls: i % 20, Work: []results.Work{{Started: time.Unix(0, 0), Ended: time.Unix(1, 0)}}, Digest: strings.Repeat("0", 64)}
+		rollout.Rollout = resultfile.Rollout{
+			Scenario:  &scenariov1.Scenario{Setup: &setupv1.Setup{Name: name, Categories: []string{fmt.Sprintf("CATEGORY_%d", i%9)}}},
+			Directory: fmt.Sprintf("%s_trial_%d", name, i/scenarios),
+			Result: &busv1.Result{
+				Rollout: &busv1.Rollout{Id: fmt.Sprintf("s.%d", i), Scenario: name, Trial: int32(i / scenarios)}, End: &busv1.End{Reason: busv1.EndReason_END_REASON_FINISHED},
+				Similarity: float64(i%5) / 4, TurnCount: int32(i % 30), MessageCount: 1,
+			},
+		}
+		if i%3 == 0 {
+			rollout.Result.Causes = []*busv1.Cause{{Kind: busv1.CauseKind_CAUSE_KIND_TOOL_ERROR, Count: 1, Index: 3, Detail: "ValueError"}}
+		}
+		if err := tables.Add(rollout, nil); err != nil {
+			t.Fatal(err)
+		}
+		played[i] = rollout
+	}
+	digests, err := tables.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := &results.Run{
+		SweepID: "s", SpecDigest: "d", Agent: results.Player{Name: "random"}, User: results.Player{Name: "scripted"}, Trials: rollouts / scenarios,
+		Results: []string{results.FormatParquet},
+	}
+	run.End(time.Unix(1, 0).UTC(), rollouts, played)
+	if err := results.WriteResults(dir, run, played, nil, digests); err != nil {
+		t.Fatal(err)
+	}
 }

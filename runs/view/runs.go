@@ -3,7 +3,9 @@ package view
 import (
 	"cmp"
 	"context"
+	"encoding/base64"
 	"fmt"
+	"html/template"
 	"maps"
 	"net/url"
 	"slices"
@@ -11,6 +13,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/original/resultfile"
 	"github.com/toolsandbox/toolsandbox/runs/analysis"
+	"github.com/toolsandbox/toolsandbox/runs/figure"
 	"github.com/toolsandbox/toolsandbox/runs/results"
 )
 
@@ -23,6 +26,8 @@ type runsBody struct {
 	Passes     []passRow
 	Causes     []causeRow
 	Small      bool
+	// Costs is the picture of scores against costs, empty without.
+	Costs template.URL
 	// Computing: the report is not complete yet.
 	Computing bool
 }
@@ -122,6 +127,13 @@ func (v *Viewer) runsPage(ctx context.Context, p *page) error {
 	case err != nil:
 		p.Version = v.version
 		report = v.brief()
+	}
+	svg, err := figure.Costs(report)
+	if err != nil {
+		return err
+	}
+	if svg != nil {
+		body.Costs = template.URL("data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString(svg)) //nolint:gosec // our own picture
 	}
 	for i, r := range v.runs {
 		whole, _ := report.Whole(i)

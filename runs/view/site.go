@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -39,13 +41,57 @@ type Site struct {
 	viewer   *Viewer     // nil until the sources are read
 }
 
-// NewSite returns a site of sources, of which there is at least one. traceUI is as in
-// Viewer.LinkTraces, empty for no links.
+// NewSite returns a site of sources, of which there is at least one. Rollouts lead to their traces in
+// Jaeger's user interface at traceUI, or in another one with the same paths; empty is for no links.
 func NewSite(sources []Source, scenarios Scenarios, evaluator Evaluator, traceUI string) *Site {
 	return &Site{
 		sources: sources, scenarios: scenarios, start: evaluator, traceUI: traceUI, news: newNews(), renew: make(chan struct{}, 1),
 		progress: make([]*progress, len(sources)), playing: len(sources),
 	}
+}
+
+// Export follows the sources to their end, writes the pages as files as Viewer.Export does, and
+// prints where they are.
+func (s *Site) Export(ctx context.Context, dir string, stderr io.Writer) error {
+	runs := make([]*analysis.Run, len(s.sources))
+	for i, source := range s.sources {
+		err := source.Follow(ctx, func(report.SweepDetail) {})
+		if err == nil {
+			runs[i], err = source.Run(ctx)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	scenarios, err := s.scenarios(ctx)
+	if err != nil {
+		return err
+	}
+	return s.start(ctx, func(ctx context.Context, client evaluatorv1.EvaluatorServiceClient) error {
+		v := New(runs, scenarios, client)
+		for i, r := range v.runs {
+			r.read = s.sources[i].Trajectory
+		}
+		v.traceUI = s.traceUI
+		count, size, err := v.Export(ctx, dir)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(stderr, "pages: %s, %d files, %.1f MB\n", filepath.Join(dir, "index.html"), count, float64(size)/1e6)
+		return err
+	})
+}
+
+// Run listens at a loopback address, prints the address of the pages and serves them, see Serve.
+func (s *Site) Run(ctx context.Context, address string, stdout io.Writer) error {
+	listener, err := Listen(ctx, address)
+	if err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintf(stdout, "view: http://%s/\n", listener.Addr()); err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	return s.Serve(ctx, listener)
 }
 
 // Serve serves the pages until ctx is done, and then returns nil. It closes the listener. It fails

@@ -72,17 +72,6 @@ func New(runs []*analysis.Run, scenarios map[string]*scenariov1.Scenario, evalua
 	return v
 }
 
-// LinkTraces lets the pages of rollouts lead to their traces in Jaeger's user interface, or in
-// another one with the same paths. Call it before any page is made.
-func (v *Viewer) LinkTraces(ui string) { v.traceUI = ui }
-
-// with returns the viewer with what explains scores.
-func (v *Viewer) with(scenarios map[string]*scenariov1.Scenario, evaluator evaluatorv1.EvaluatorServiceClient) *Viewer {
-	whole := *v
-	whole.scenarios, whole.evaluator = scenarios, evaluator
-	return &whole
-}
-
 // run returns the run with a letter, nil without one.
 func (v *Viewer) run(letter string) *run {
 	for _, r := range v.runs {

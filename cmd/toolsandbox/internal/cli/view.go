@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -41,10 +40,7 @@ and ends with Ctrl-C. RUN is the --out directory of a run, finished or in progre
 			if err := errors.Join(options.scorer.installation.Network.Validate(), telemetry.CheckTraceUI(options.traceUI)); err != nil {
 				return process.UsageErrorf("%w", err)
 			}
-			if options.export != "" {
-				return options.write(cmd, args)
-			}
-			return options.serve(cmd, args)
+			return options.run(cmd, args)
 		},
 	}
 	options.scorer.register(cmd.Flags())
@@ -54,32 +50,8 @@ and ends with Ctrl-C. RUN is the --out directory of a run, finished or in progre
 	return cmd
 }
 
-// write writes pages as files.
-func (o *viewOptions) write(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return process.UsageErrorf("RUN: missing, expected a run's directory")
-	}
-	runs, err := loadRuns(cmd, args, mostRuns, o.scorer.acceptEdits)
-	if err != nil {
-		return err
-	}
-	scenarios, err := o.scorer.catalogue.ExpandedByName(cmd.Context(), cmd.ErrOrStderr())
-	if err != nil {
-		return err
-	}
-	return o.scorer.use(cmd.Context(), cmd.ErrOrStderr(), func(ctx context.Context, client evaluatorv1.EvaluatorServiceClient) error {
-		v := view.New(runs, scenarios, client)
-		v.LinkTraces(o.traceUI)
-		count, size, err := v.Export(ctx, o.export)
-		if err != nil {
-			return err
-		}
-		return printf(cmd.ErrOrStderr(), "pages: %s, %d files, %.1f MB", filepath.Join(o.export, "index.html"), count, float64(size)/1e6)
-	})
-}
-
-// serve serves pages until the command is interrupted.
-func (o *viewOptions) serve(cmd *cobra.Command, args []string) error {
+// run writes the pages as files, or serves them until the command is interrupted.
+func (o *viewOptions) run(cmd *cobra.Command, args []string) error {
 	scenarios := view.Memoize(func(ctx context.Context) (map[string]*scenariov1.Scenario, error) {
 		return o.scorer.catalogue.ExpandedByName(ctx, cmd.ErrOrStderr())
 	})
@@ -91,14 +63,11 @@ func (o *viewOptions) serve(cmd *cobra.Command, args []string) error {
 		if err != nil {
 			return err
 		}
-		listener, err := view.Listen(ctx, o.listen)
-		if err != nil {
-			return err
+		site := view.NewSite(sources, scenarios, evaluator, o.traceUI)
+		if o.export != "" {
+			return site.Export(ctx, o.export, cmd.ErrOrStderr())
 		}
-		if err := printf(cmd.OutOrStdout(), "view: http://%s/", listener.Addr()); err != nil {
-			return errors.Join(err, listener.Close())
-		}
-		return view.NewSite(sources, scenarios, evaluator, o.traceUI).Serve(ctx, listener)
+		return site.Run(ctx, o.listen, cmd.OutOrStdout())
 	}
 	if !o.scorer.installation.Network.Remote {
 		return show(cmd.Context(), nil)
