@@ -75,27 +75,7 @@ func (e *exporter) all(ctx context.Context) error {
 			return err
 		}
 	}
-	paths := []string{"index.html", "rollouts.html"}
-	if len(e.viewer.runs) > 1 {
-		paths = append(paths, "compare.html")
-	}
-	seen := make(map[string]bool)
-	once := func(path string) {
-		if !seen[path] {
-			seen[path], paths = true, append(paths, path)
-		}
-	}
-	for _, r := range e.viewer.runs {
-		for i := range r.rollouts {
-			if name := e.viewer.shownScenario(r.rollouts[i]); name != "" {
-				once(scenarioPath(name))
-			}
-			if len(e.viewer.runs) > 1 {
-				once(comparePath(r.rollouts[i].Scenario))
-			}
-		}
-	}
-	for _, escaped := range paths {
+	for _, escaped := range e.paths() {
 		p, err := e.viewer.at(ctx, escaped, nil, true)
 		if err != nil {
 			return fmt.Errorf("export %s: %w", escaped, err)
@@ -123,6 +103,31 @@ func (e *exporter) all(ctx context.Context) error {
 		}
 	}
 	return e.next(true)
+}
+
+// paths are the pages besides those of rollouts.
+func (e *exporter) paths() []string {
+	paths := []string{"index.html"}
+	if e.viewer.pack == nil {
+		paths = append(paths, "rollouts.html")
+	}
+	for _, name := range e.viewer.scenarioNames() {
+		paths = append(paths, scenarioPath(name))
+	}
+	if len(e.viewer.runs) < 2 {
+		return paths
+	}
+	paths = append(paths, "compare.html")
+	seen := make(map[string]bool)
+	for _, r := range e.viewer.runs {
+		for i := range r.rollouts {
+			if name := r.rollouts[i].Scenario; !seen[name] {
+				seen[name] = true
+				paths = append(paths, comparePath(name))
+			}
+		}
+	}
+	return paths
 }
 
 // tools writes the pages with the tools of a scenario's variants.

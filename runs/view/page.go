@@ -41,8 +41,8 @@ type page struct {
 	// Static: it is a file, Whole: the only one, with style and script in it.
 	Static bool
 	Whole  *whole
-	// Compared: there are several runs.
-	Compared bool
+	// Compared: there are several runs. Pack: there is none, but a pack.
+	Compared, Pack bool
 	// Version is the state of the runs if another one may follow: the page then renews its parts.
 	Version int
 	Body    any
@@ -143,7 +143,7 @@ func subPath(page, kind, which string, static bool) string {
 
 // newPage returns a page without content, some folders below the first one.
 func (v *Viewer) newPage(depth int, static bool) *page {
-	p := &page{Root: strings.Repeat("../", depth), Static: static, Compared: len(v.runs) > 1, runs: v.runs}
+	p := &page{Root: strings.Repeat("../", depth), Static: static, Compared: len(v.runs) > 1, Pack: v.pack != nil, runs: v.runs}
 	if v.changing {
 		p.Version = v.version
 	}
@@ -159,6 +159,11 @@ func (v *Viewer) page(ctx context.Context, segments []string, query url.Values, 
 		return nil, errNoPage
 	}
 	switch folder := segments[0]; {
+	case v.pack != nil && len(segments) == 1 && name == "index":
+		v.packPage(p)
+		return p, nil
+	case v.pack != nil && folder != "scenario":
+		return nil, errNoPage
 	case len(segments) == 1 && name == "index":
 		return p, v.runsPage(ctx, p)
 	case len(segments) == 1 && name == "rollouts":

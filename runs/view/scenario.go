@@ -85,6 +85,9 @@ func (v *Viewer) scenarioPage(p *page, name string) error {
 	}
 	p.template, p.Title, p.Section, p.Body = "scenario", name, "scenario", body
 	p.Over = []link{{"rollouts", "rollouts.html"}}
+	if v.pack != nil {
+		p.Over = []link{{"pack " + v.pack.Name, "index.html"}}
+	}
 	return nil
 }
 
@@ -132,8 +135,8 @@ type toolsBody struct{ Tools []shownTool }
 type shownTool struct {
 	Name, Description string
 	// Known is its name in the world if the agent sees another one.
-	Known      string
-	Parameters []parameter.Parameter
+	Known     string
+	Arguments []parameter.Parameter
 }
 
 // toolsPage fills the page with the tools that the agent sees in a variant of a scenario.
@@ -155,7 +158,7 @@ func (v *Viewer) toolsPage(p *page, name, variant string) error {
 		if t.GetExecutionName() != t.GetName() {
 			shown.Known = t.GetExecutionName()
 		}
-		if shown.Parameters, err = parameter.Read(t.GetParametersJson()); err != nil {
+		if shown.Arguments, err = parameter.Read(t.GetParametersJson()); err != nil {
 			return fmt.Errorf("tool %s: %w", t.GetName(), err)
 		}
 		body.Tools = append(body.Tools, shown)

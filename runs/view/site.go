@@ -159,7 +159,7 @@ func (s *Site) wake() {
 }
 
 // keep reads the sources, and again when rollouts have ended, at most a tenth of the time. It fails
-// if they cannot be read at first: later the pages stay as they are.
+// if they cannot be read at first: later the pages stay as they are, if they have anything.
 func (s *Site) keep(ctx context.Context) error {
 	runs := make([]*analysis.Run, len(s.sources))
 	done := make([]int64, len(s.sources)) // of the progress that runs has
@@ -175,7 +175,7 @@ func (s *Site) keep(ctx context.Context) error {
 				continue
 			}
 			loaded, err := source.Run(ctx)
-			if err != nil && first {
+			if err != nil && (first || playing == 0 && runs[i].Record() == nil && len(runs[i].Names()) == 0) {
 				return err
 			}
 			if err == nil && loaded != runs[i] {

@@ -52,9 +52,10 @@ type directory struct {
 	warnings    io.Writer
 	scenarios   Scenarios
 
-	mu     sync.Mutex
-	live   *sweepSource // while a process plays the run
-	loaded *analysis.Run
+	mu       sync.Mutex
+	followed bool         // Follow has returned
+	live     *sweepSource // while a process plays the run
+	loaded   *analysis.Run
 }
 
 // OpenDirectory returns the run in a directory. A process may play it at the moment. warnings gets
@@ -99,11 +100,11 @@ func (d *directory) Run(ctx context.Context) (*analysis.Run, error) {
 	if live := d.sweep(); live != nil {
 		return live.Run(ctx)
 	}
-	if d.isPlayed() { // Follow is about to find out
-		return analysis.NewRun(d.path, &resultfile.Summary{}, nil), nil
-	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if !d.followed && d.isPlayed() { // Follow is about to find out
+		return analysis.NewRun(d.path, &resultfile.Summary{}, nil), nil
+	}
 	if d.loaded == nil {
 		var err error
 		if d.loaded, err = d.load(); err != nil {
@@ -138,6 +139,11 @@ func readTrajectory(reader *results.Reader, rollout string, schema *world.Schema
 
 // Follow implements Source. It asks the process that plays the run, at its socket.
 func (d *directory) Follow(ctx context.Context, changed func(report.SweepDetail)) error {
+	defer func() {
+		d.mu.Lock()
+		d.followed = true
+		d.mu.Unlock()
+	}()
 	run, err := results.ReadRunFile(d.path)
 	if err != nil || !d.isPlayed() {
 		return nil

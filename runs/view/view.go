@@ -15,6 +15,7 @@ import (
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	"github.com/toolsandbox/toolsandbox/runs/analysis"
+	"github.com/toolsandbox/toolsandbox/runs/describe"
 	"github.com/toolsandbox/toolsandbox/runs/explain"
 	"github.com/toolsandbox/toolsandbox/runs/rescore"
 	"github.com/toolsandbox/toolsandbox/runs/results"
@@ -29,6 +30,7 @@ type Viewer struct {
 	scenarios map[string]*scenariov1.Scenario
 	evaluator evaluatorv1.EvaluatorServiceClient
 	traceUI   string
+	pack      *describe.Pack // instead of runs
 	// version counts the states of a site, from 1. changing: there may be another one.
 	version  int
 	changing bool

@@ -26,6 +26,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	"github.com/toolsandbox/toolsandbox/original/resultfile"
+	"github.com/toolsandbox/toolsandbox/packs"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
@@ -33,6 +34,7 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/runs/analysis"
 	"github.com/toolsandbox/toolsandbox/runs/catalogue"
+	"github.com/toolsandbox/toolsandbox/runs/describe"
 	"github.com/toolsandbox/toolsandbox/runs/results"
 	"github.com/toolsandbox/toolsandbox/runs/standalone"
 )
@@ -134,7 +136,7 @@ func TestPages(t *testing.T) {
 			"/A/turn_off_wifi.html?state=zero":         {`data-key="n"`, `B/turn_off_wifi.html?state=zero`},
 			"/A/other.html":                            {"The catalogue has no scenario", "give the run&#39;s --pack"},
 			"/A/turn_off_wifi/world-3.html":            {"message 3 of ", "SETTING", "wifi"},
-			"/scenario/turn_off_wifi.html":             {"What the user wants", `id="milestone-0"`, "World", "scenario/turn_off_wifi/tools-tool_name_scrambled"},
+			"/scenario/turn_off_wifi.html":             {"What the user wants", `id="milestone-0"`, "World", "scenario/turn_off_wifi/tools-3_distraction_tools_tool_name_scrambled"},
 			"/scenario/turn_off_wifi/tools-plain.html": {"set_wifi_status", "<td>boolean"},
 			"/scenario/turn_off_wifi/tools-3_distraction_tools_tool_name_scrambled.html": {"setting_8", "set_wifi_status in the world"},
 			"/compare.html":               {"0.125 → 0.125", "Scenarios that moved"},
@@ -284,6 +286,17 @@ func TestExport(t *testing.T) {
 			t.Errorf("second export: got %v, want that the directory is not empty", err)
 		}
 	}, writeRun(t, scenario, evil, 600, "turn_off_wifi", "odd #1?%41 name"), writeRun(t, scenario, "Done.", 1, "turn_off_wifi"))
+	pages := linkedPages(t, dir)
+	for _, want := range []string{"rollouts.html", "A/turn_off_wifi.html", "A/turn_off_wifi.html?page-2", "A/turn_off_wifi.html?world-0", "B/turn_off_wifi.html", "compare/turn_off_wifi.html"} {
+		if pages[want] == "" {
+			t.Errorf("no page %s in %d pages", want, len(pages))
+		}
+	}
+}
+
+// linkedPages reads exported pages and follows each of their links.
+func linkedPages(t *testing.T, dir string) map[string]string {
+	t.Helper()
 	pages, files := readExport(t, dir)
 	links := regexp.MustCompile(`(?:href|src)="([^"]*)"`)
 	for name, content := range pages {
@@ -312,9 +325,30 @@ func TestExport(t *testing.T) {
 			}
 		}
 	}
-	for _, want := range []string{"rollouts.html", "A/turn_off_wifi.html", "A/turn_off_wifi.html?page-2", "A/turn_off_wifi.html?world-0", "B/turn_off_wifi.html", "compare/turn_off_wifi.html"} {
-		if pages[want] == "" {
-			t.Errorf("no page %s in %d pages", want, len(pages))
+	return pages
+}
+
+// TestWritePack writes the pages of a pack and follows their links.
+func TestWritePack(t *testing.T) {
+	selection := catalogue.Selection{PackPaths: []string{packs.Timer}}
+	loaded, err := selection.Packs(t.Context(), io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tools, confirm := loaded[0].Tools()
+	dir := filepath.Join(t.TempDir(), "pages")
+	scenarios := func(ctx context.Context) (map[string]*scenariov1.Scenario, error) {
+		return selection.ExpandedByName(ctx, io.Discard)
+	}
+	if err := WritePack(t.Context(), dir, describe.OfPack(loaded[0].Pack, tools, confirm), scenarios, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	pages := linkedPages(t, dir)
+	for path, want := range map[string]string{
+		"index.html": "Table event", "scenario/tea_and_rice.html": "What counts", "scenario/tea_and_rice.html?tools-plain": "as the agent sees them",
+	} {
+		if !strings.Contains(pages[path], want) {
+			t.Errorf("%s: got\n%.3000s\nwant %q in it", path, pages[path], want)
 		}
 	}
 }
