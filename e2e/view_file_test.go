@@ -24,9 +24,13 @@ func TestLongViewFiles(t *testing.T) {
 	toolsandbox(t, "run", "--agent", "random:7", "--out", out, "--variants", "plain,3_distraction_tools", "wifi*", "which*")
 	toolsandbox(t, "view", out, "--export", pages)
 	toolsandbox(t, "explain", out, "wifi_while_saving_battery", "--html", file)
+	ofPack := filepath.Join(dir, "timer")
+	toolsandbox(t, "pack", "docs", "timer", "--html", ofPack)
 	r := newReader(t)
 	rollout := "file://" + filepath.Join(pages, "A", "wifi_while_saving_battery.html")
-	for _, path := range []string{"file://" + filepath.Join(pages, "index.html"), rollout, rollout + "?world-13", "file://" + filepath.Join(pages, "rollouts.html"), "file://" + file} {
+	for _, path := range []string{
+		"file://" + filepath.Join(ofPack, "index.html"), "file://" + filepath.Join(ofPack, "scenario", "tea_and_rice.html?tools-plain"), "file://" + filepath.Join(pages, "index.html"), rollout, rollout + "?world-13", "file://" + filepath.Join(pages, "rollouts.html"), "file://" + file,
+	} {
 		r.open(path)
 	}
 	if info, err := os.Stat(file); err != nil || info.Size() > 150_000 {
