@@ -18,13 +18,18 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	"github.com/toolsandbox/toolsandbox/original/resultfile"
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
+	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/runs/analysis"
 	"github.com/toolsandbox/toolsandbox/runs/play"
 	"github.com/toolsandbox/toolsandbox/runs/report"
 	"github.com/toolsandbox/toolsandbox/runs/results"
 	"github.com/toolsandbox/toolsandbox/runs/standalone"
+	"github.com/toolsandbox/toolsandbox/runs/sweep"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/player"
 )
 
 // playedSource is a source that a test plays.
@@ -322,5 +327,56 @@ func TestSiteOfKilledRun(t *testing.T) {
 	defer cancel()
 	if err := NewSite(sources, noScenarios, noEvaluator, "").Serve(ctx, listener); err == nil || !strings.Contains(err.Error(), "has no results yet") {
 		t.Errorf("got %v, want that the run has no results yet", err)
+	}
+}
+
+// TestSweepSource plays a sweep on services and shows it by their interface: its rollouts, a
+// transcript with its explanation, and that it has ended.
+func TestSweepSource(t *testing.T) {
+	scenarios := catalogued(t)
+	known := func(context.Context) (map[string]*scenariov1.Scenario, error) { return scenarios, nil }
+	oracle, err := player.Parse(worldv1.Role_ROLE_AGENT, "oracle")
+	scripted, userErr := player.Parse(worldv1.Role_ROLE_USER, "scripted")
+	if err := errors.Join(err, userErr); err != nil {
+		t.Fatal(err)
+	}
+	err = standalone.WithTemporary(t.Context(), standalone.DefaultConfig(), "error", io.Discard, func(ctx context.Context, node *rpc.Node) error {
+		orchestrator, evaluator := node.Conn(rpc.Orchestrator), node.Conn(rpc.Evaluator)
+		planned, err := sweep.Prepare(ctx, orchestrator, evaluator, sweep.Spec{
+			ID: "nightly", Scenarios: []*scenariov1.Scenario{scenarios["turn_off_wifi"], scenarios["which_mateo"]}, Trials: 2,
+			Agents: []*agentgwv1.Player{oracle}, Users: []*agentgwv1.Player{scripted},
+		})
+		if err != nil {
+			return err
+		}
+		if _, err := planned.Create(ctx); err != nil {
+			return err
+		}
+		client := orchestratorv1.NewOrchestratorServiceClient(orchestrator)
+		sources, err := OpenAll(ctx, nil, false, io.Discard, known, client)
+		if err != nil {
+			return err
+		}
+		use := func(ctx context.Context, do func(context.Context, evaluatorv1.EvaluatorServiceClient) error) error {
+			return do(ctx, evaluatorv1.NewEvaluatorServiceClient(evaluator))
+		}
+		address, stop := serveSite(t, NewSite(sources, known, use, ""))
+		for body := ""; !strings.Contains(body, "4 of 4 rollouts") || strings.Contains(body, "<view-live"); body = fetch(t, address+"rollouts.html") {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+		}
+		for path, part := range map[string]string{"": "sweep nightly", "A/which_mateo_trial_1.html": "similarity 1 ", "rollouts.html?state=passed": "4 of 4", "scenario/which_mateo.html": "which_mateo_trial_0"} {
+			if body := fetch(t, address+path); !strings.Contains(body, part) {
+				t.Errorf("%s: got\n%s\nwant %q in it", path, body, part)
+			}
+		}
+		if _, err := OpenAll(ctx, []string{"nigthly"}, false, io.Discard, known, client); err == nil || !strings.Contains(err.Error(), `did you mean "nightly"?`) {
+			t.Errorf("unknown sweep: got %v", err)
+		}
+		return stop()
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
