@@ -41,8 +41,9 @@ type Site struct {
 	viewer   *Viewer     // nil until the sources are read
 }
 
-// NewSite returns a site of sources, of which there is at least one. Rollouts lead to their traces in
-// Jaeger's user interface at traceUI, or in another one with the same paths; empty is for no links.
+// NewSite returns a site of sources, of which there is at least one. Rollouts lead to their traces
+// in Jaeger's user interface at traceUI, or in another one with the same paths; empty is for no
+// links.
 func NewSite(sources []Source, scenarios Scenarios, evaluator Evaluator, traceUI string) *Site {
 	return &Site{
 		sources: sources, scenarios: scenarios, start: evaluator, traceUI: traceUI, news: newNews(), renew: make(chan struct{}, 1),
