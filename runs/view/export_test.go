@@ -105,8 +105,8 @@ func TestWritePack(t *testing.T) {
 	}
 }
 
-// readExport reads exported pages by their escaped paths, as their script does, and the names of the
-// other files.
+// readExport reads exported pages by their escaped paths, as their script does, and the names of
+// the other files.
 func readExport(t *testing.T, dir string) (pages map[string]string, files map[string]bool) {
 	t.Helper()
 	pages, files = make(map[string]string), make(map[string]bool)

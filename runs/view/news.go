@@ -11,11 +11,11 @@ import (
 const eventsPath = "events"
 
 const (
-	// mostStreams is the number of open streams of events. Further ones are refused, so that pages have
-	// files left.
+	// mostStreams is the number of open streams of events. Further ones are refused, so that pages
+	// have files left.
 	mostStreams = 500
-	// eventEvery is the least time between two events of a stream, eventWrite bounds the writing of one,
-	// aliveEvery is the interval of comments by which a dead connection is found.
+	// eventEvery is the least time between two events of a stream, eventWrite bounds the writing of
+	// one, aliveEvery is the interval of comments by which a dead connection is found.
 	eventEvery = 500 * time.Millisecond
 	eventWrite = 5 * time.Second
 	aliveEvery = 15 * time.Second

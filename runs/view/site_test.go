@@ -125,6 +125,10 @@ func noScenarios(context.Context) (map[string]*scenariov1.Scenario, error) {
 	return map[string]*scenariov1.Scenario{}, nil
 }
 
+func onlyScenarios(scenarios map[string]*scenariov1.Scenario) Scenarios {
+	return func(ctx context.Context) (map[string]*scenariov1.Scenario, error) { return scenarios, ctx.Err() }
+}
+
 func noEvaluator(ctx context.Context, do func(context.Context, evaluatorv1.EvaluatorServiceClient) error) error {
 	return do(ctx, nil)
 }
@@ -270,7 +274,7 @@ func TestManyStreams(t *testing.T) {
 func TestSiteOfDeletedDirectory(t *testing.T) {
 	scenarios := catalogued(t)
 	dir := writeRun(t, scenarios["turn_off_wifi"], "Done.", 1, "turn_off_wifi")
-	known := func(context.Context) (map[string]*scenariov1.Scenario, error) { return scenarios, nil }
+	known := onlyScenarios(scenarios)
 	sources, err := OpenAll(t.Context(), []string{dir}, false, io.Discard, known, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -334,7 +338,7 @@ func TestSiteOfKilledRun(t *testing.T) {
 // transcript with its explanation, and that it has ended.
 func TestSweepSource(t *testing.T) {
 	scenarios := catalogued(t)
-	known := func(context.Context) (map[string]*scenariov1.Scenario, error) { return scenarios, nil }
+	known := onlyScenarios(scenarios)
 	oracle, err := player.Parse(worldv1.Role_ROLE_AGENT, "oracle")
 	scripted, userErr := player.Parse(worldv1.Role_ROLE_USER, "scripted")
 	if err := errors.Join(err, userErr); err != nil {
@@ -371,7 +375,7 @@ func TestSweepSource(t *testing.T) {
 				t.Errorf("%s: got\n%s\nwant %q in it", path, body, part)
 			}
 		}
-		if _, err := OpenAll(ctx, []string{"nigthly"}, false, io.Discard, known, client); err == nil || !strings.Contains(err.Error(), `did you mean "nightly"?`) {
+		if _, err := OpenAll(ctx, []string{"nightli"}, false, io.Discard, known, client); err == nil || !strings.Contains(err.Error(), `did you mean "nightly"?`) {
 			t.Errorf("unknown sweep: got %v", err)
 		}
 		return stop()

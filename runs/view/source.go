@@ -25,13 +25,13 @@ import (
 	"github.com/toolsandbox/toolsandbox/runs/sweep"
 )
 
-// Source is a run that the viewer shows. A result directory, with files or tables, and a sweep of an
-// installation are sources. It is safe for concurrent use.
+// Source is a run that the viewer shows. A result directory, with files or tables, and a sweep of
+// an installation are sources. It is safe for concurrent use.
 type Source interface {
 	// Run returns the run with the rollouts that have ended so far.
 	Run(ctx context.Context) (*analysis.Run, error)
-	// Trajectory reads a rollout of the last Run with the tables of schema, without tables if it is nil.
-	// The error wraps fs.ErrNotExist if the source has no trajectory of it.
+	// Trajectory reads a rollout of the last Run with the tables of schema, without tables if it is
+	// nil. The error wraps fs.ErrNotExist if the source has no trajectory of it.
 	Trajectory(ctx context.Context, rollout string, schema *world.Schema) (*resultfile.Trajectory, error)
 	// Follow calls changed with the progress about once a second until the run has ended; a last call
 	// of Run then returns all. It returns nil at once for a run that nobody plays.
