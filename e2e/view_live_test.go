@@ -13,8 +13,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/e2e/internal/browser"
 )
 
-// TestLongViewLive follows a run while a process plays it: its progress and each rollout as it ends,
-// and after the end the same pages from its files. Two pages look.
+// TestLongViewLive follows a run while a process plays it: its progress and each rollout as it
+// ends, and after the end the same pages from its files. Two pages look.
 func TestLongViewLive(t *testing.T) {
 	t.Parallel()
 	first, others := make(chan struct{}), make(chan struct{}) // free the model's first answer, and all
