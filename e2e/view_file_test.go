@@ -1,7 +1,6 @@
 package e2e_test
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,6 +11,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/e2e/internal/browser"
 	"github.com/toolsandbox/toolsandbox/original/resultfile"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
+	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	"github.com/toolsandbox/toolsandbox/runs/results"
 )
 
@@ -23,9 +24,14 @@ func TestLongViewFiles(t *testing.T) {
 	toolsandbox(t, "run", "--agent", "random:7", "--out", out, "--variants", "plain,3_distraction_tools", "wifi*", "which*")
 	toolsandbox(t, "view", out, "--export", pages)
 	toolsandbox(t, "explain", out, "wifi_while_saving_battery", "--html", file)
+	ofPack := filepath.Join(dir, "timer")
+	toolsandbox(t, "pack", "docs", "timer", "--html", ofPack)
 	r := newReader(t)
-	for _, path := range []string{filepath.Join(pages, "index.html"), filepath.Join(pages, "A", "wifi_while_saving_battery.html"), filepath.Join(pages, "rollouts.html"), file} {
-		r.open("file://" + path)
+	rollout := "file://" + filepath.Join(pages, "A", "wifi_while_saving_battery.html")
+	for _, path := range []string{
+		"file://" + filepath.Join(ofPack, "index.html"), "file://" + filepath.Join(ofPack, "scenario", "tea_and_rice.html?tools-plain"), "file://" + filepath.Join(pages, "index.html"), rollout, rollout + "?world-13", "file://" + filepath.Join(pages, "rollouts.html"), "file://" + file,
+	} {
+		r.open(path)
 	}
 	if info, err := os.Stat(file); err != nil || info.Size() > 150_000 {
 		t.Errorf("page of one rollout: got %v and %v, want at most 150 kB", info, err)
@@ -34,6 +40,10 @@ func TestLongViewFiles(t *testing.T) {
 	if err != nil || !styled {
 		t.Errorf("page of one rollout: got style %v and %v, want its own", styled, err)
 	}
+	r.steps(r.Visit(rollout+"#milestone-1"), r.Until(`document.querySelector("#milestone-1:target") !== null && scrollY > 0`))
+	r.steps(r.Visit(rollout+"?world-0"), r.Wait(`view-slider input`))
+	_, err = browser.Evaluate[int](r.Browser, `{const i = document.querySelector("view-slider input"); i.value = 14; i.dispatchEvent(new Event("input")); 0}`)
+	r.steps(err, r.Until(`location.search === "?world-13" && document.querySelector("#world td.add") !== null`))
 	r.steps(r.Visit("file://"+filepath.Join(pages, "rollouts.html")+"?state=failed&variant=plain&sort=-turns&q=wifi"), r.Until(`document.getElementById("count").textContent.includes("of")`))
 	visible, err := browser.Evaluate[[]string](r.Browser, `[...document.querySelectorAll("#rollouts tbody tr")].filter(r => !r.hidden).map(r => r.cells[0].textContent + " " + r.cells[2].textContent)`)
 	if err != nil || len(visible) == 0 {
@@ -53,28 +63,19 @@ func TestLongViewMany(t *testing.T) {
 	t.Parallel()
 	const rollouts, scenarios = 100_000, 1250
 	dir := t.TempDir()
-	run := &results.Run{SweepID: "s", SpecDigest: "d", Agent: results.Player{Name: "random"}, User: results.Player{Name: "scripted"}, Trials: rollouts / scenarios, Ended: new(time.Time)}
-	summary := &resultfile.Summary{}
-	for i := range rollouts {
-		name := fmt.Sprintf("scenario_%d_trial_%d", i%scenarios, i/scenarios)
-		score := float64(i%5) / 4
-		summary.Scenarios = append(summary.Scenarios, resultfile.ScenarioResult{
-			Name: name, Categories: []string{fmt.Sprintf("CATEGORY_%d", i%9)}, Similarity: resultfile.Similarity(fmt.Sprint(score)), TurnCount: i % 30,
-			MilestoneMapping: resultfile.Mapping{{Node: 0, Index: 3, Similarity: "1"}},
-		})
-		outcome := results.Outcome{Name: name, End: "finished", Scored: true, Calls: i % 20, ContextSHA256: strings.Repeat("0", 64)}
-		if i%3 == 0 {
-			outcome.Causes = []results.Cause{{Kind: results.CauseName(busv1.CauseKind_CAUSE_KIND_TOOL_ERROR), Count: 1, Index: 3, Detail: "ValueError"}}
-		}
-		run.Rollouts = append(run.Rollouts, outcome)
-	}
-	if err := errors.Join(results.WriteFile(filepath.Join(dir, results.SummaryFile), []byte("{}")), results.ReplaceSummary(dir, run, summary)); err != nil {
-		t.Fatal(err)
-	}
+	tabulate(t, dir, rollouts, scenarios)
 	began := time.Now()
 	address := startView(t, dir, ".")
 	t.Logf("start: %s", time.Since(began).Round(time.Millisecond))
 	r := newReader(t)
+	began = time.Now()
+	r.steps(r.Visit(address), r.Until(`performance.getEntriesByName("first-contentful-paint").length > 0`))
+	paint, err := browser.Evaluate[float64](r.Browser, `performance.getEntriesByName("first-contentful-paint")[0].startTime`)
+	t.Logf("first page: first paint after %.0f ms, %v", paint, err)
+	r.steps(r.Until(`document.querySelector("a.big") !== null`))
+	t.Logf("means: after %s", time.Since(began).Round(time.Millisecond))
+	r.steps(r.Until(`document.body.textContent.includes("Scores by category") && document.querySelector("view-live") === null`))
+	t.Logf("report: after %s", time.Since(began).Round(time.Millisecond))
 	for _, path := range []string{"rollouts.html", "rollouts.html?sort=-score&state=failed&category=CATEGORY_3&page=50", "rollouts.html?cause=tool_error&q=valueerror&sort=turns", ""} {
 		r.steps(r.Visit(address+path), r.Until(`performance.getEntriesByName("first-contentful-paint").length > 0`))
 		paint, err := browser.Evaluate[float64](r.Browser, `performance.getEntriesByName("first-contentful-paint")[0].startTime`)
@@ -85,4 +86,45 @@ func TestLongViewMany(t *testing.T) {
 		}
 	}
 	r.calm("many")
+}
+
+// tabulate writes a run whose results are tables, with rollouts of scenarios that nobody has.
+func tabulate(t *testing.T, dir string, rollouts, scenarios int) {
+	t.Helper()
+	tables, _, _, err := results.OpenTables(dir, "d")
+	if err != nil {
+		t.Fatal(err)
+	}
+	played := make([]results.Rollout, rollouts)
+	for i := range rollouts {
+		name := fmt.Sprintf("scenario_%d", i%scenarios)
+		rollout := results.Rollout{Calls: i % 20, Work: []results.Work{{Started: time.Unix(0, 0), Ended: time.Unix(1, 0)}}, Digest: strings.Repeat("0", 64)}
+		rollout.Rollout = resultfile.Rollout{
+			Scenario:  &scenariov1.Scenario{Setup: &setupv1.Setup{Name: name, Categories: []string{fmt.Sprintf("CATEGORY_%d", i%9)}}},
+			Directory: fmt.Sprintf("%s_trial_%d", name, i/scenarios),
+			Result: &busv1.Result{
+				Rollout: &busv1.Rollout{Id: fmt.Sprintf("s.%d", i), Scenario: name, Trial: int32(i / scenarios)}, End: &busv1.End{Reason: busv1.EndReason_END_REASON_FINISHED},
+				Similarity: float64(i%5) / 4, TurnCount: int32(i % 30), MessageCount: 1,
+			},
+		}
+		if i%3 == 0 {
+			rollout.Result.Causes = []*busv1.Cause{{Kind: busv1.CauseKind_CAUSE_KIND_TOOL_ERROR, Count: 1, Index: 3, Detail: "ValueError"}}
+		}
+		if err := tables.Add(rollout, nil); err != nil {
+			t.Fatal(err)
+		}
+		played[i] = rollout
+	}
+	digests, err := tables.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := &results.Run{
+		SweepID: "s", SpecDigest: "d", Agent: results.Player{Name: "random"}, User: results.Player{Name: "scripted"}, Trials: rollouts / scenarios,
+		Results: []string{results.FormatParquet},
+	}
+	run.End(time.Unix(1, 0).UTC(), rollouts, played)
+	if err := results.WriteResults(dir, run, played, nil, digests); err != nil {
+		t.Fatal(err)
+	}
 }

@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"cmp"
+	"context"
 	"maps"
 	"math"
 	"slices"
@@ -95,6 +96,12 @@ type Effort struct {
 
 // NewReport groups the rollouts of runs. A rollout passes with a score of at least passAt.
 func NewReport(runs []*Run, passAt float64) *Report {
+	report, _ := NewReportContext(context.Background(), runs, passAt) // it does not end
+	return report
+}
+
+// NewReportContext is NewReport that ends early with ctx, and then with its error.
+func NewReportContext(ctx context.Context, runs []*Run, passAt float64) (*Report, error) {
 	report := &Report{Runs: runs, PassAt: passAt, Groups: []Group{}}
 	for at, run := range runs {
 		groups := make(map[[2]string][]rollout)
@@ -111,12 +118,12 @@ func NewReport(runs []*Run, passAt float64) *Report {
 			}
 		}
 		for _, key := range slices.SortedFunc(maps.Keys(groups), compareKeys) {
-			group := newGroup(groups[key], passAt)
+			group := newGroup(ctx, groups[key], passAt)
 			group.Run, group.Agent, group.User, group.Variant, group.Category = at, run.Agent, run.User, key[0], key[1]
 			report.Groups = append(report.Groups, group)
 		}
 	}
-	return report
+	return report, ctx.Err()
 }
 
 func compareKeys(a, b [2]string) int {
@@ -132,7 +139,7 @@ func compareKeys(a, b [2]string) int {
 	)
 }
 
-func newGroup(rollouts []rollout, passAt float64) Group {
+func newGroup(ctx context.Context, rollouts []rollout, passAt float64) Group {
 	g := Group{Rollouts: len(rollouts), Unscored: make(map[string]int), Causes: make(map[string]int), UserFaults: make(map[string]int)}
 	var scores, trials []statistics.Observation
 	flagged, checked := 0, 0
@@ -169,7 +176,7 @@ func newGroup(rollouts []rollout, passAt float64) Group {
 	if checked > 0 {
 		g.UserFlagged = new(float64(flagged) / float64(checked))
 	}
-	g.Passes = passes(rollouts, passAt)
+	g.Passes = passes(ctx, rollouts, passAt)
 	g.Effort = effort(rollouts)
 	return g
 }
@@ -215,8 +222,9 @@ func estimate(scores []statistics.Observation) Estimate {
 	return e
 }
 
-// passes returns the rates of passes for each number of trials that every scored scenario has.
-func passes(rollouts []rollout, passAt float64) []PassRate {
+// passes returns the rates of passes for each number of trials that every scored scenario has, or
+// fewer if ctx ends.
+func passes(ctx context.Context, rollouts []rollout, passAt float64) []PassRate {
 	trials := make(map[string]*statistics.Trials)
 	var order []string
 	for _, r := range rollouts {
@@ -245,7 +253,7 @@ func passes(rollouts []rollout, passAt float64) []PassRate {
 			anyOf = append(anyOf, statistics.Observation{Cluster: t.Cluster, Value: passed})
 			allOf = append(allOf, statistics.Observation{Cluster: t.Cluster, Value: all})
 		}
-		if len(order) == 0 {
+		if len(order) == 0 || ctx.Err() != nil {
 			return rates
 		}
 		rates = append(rates, PassRate{K: k, Any: rate(anyOf), All: rate(allOf)})
@@ -279,8 +287,10 @@ func effort(rollouts []rollout) Effort {
 		if r.outcome == nil {
 			continue
 		}
-		calls.add(float64(r.outcome.Calls))
-		seconds.add(r.outcome.Seconds)
+		if r.outcome.Seconds > 0 { // a result of a sweep that is still being played has no times
+			calls.add(float64(r.outcome.Calls))
+			seconds.add(r.outcome.Seconds)
+		}
 		if r.outcome.Usage == nil || r.outcome.Usage.Agent == nil {
 			continue
 		}

@@ -2,6 +2,8 @@ package explain
 
 import (
 	"cmp"
+	"fmt"
+	"strings"
 
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
@@ -21,6 +23,36 @@ var quirkText = map[string]string{
 	"nested_options_literal":           "EuroEval takes options inside an accepted object literally",
 }
 
+// Verdict is what a grader says of the answer to a record of EuroEval's task.
+type Verdict struct {
+	Grader string
+	// Text is correct, or what is wrong.
+	Text    string
+	Correct bool
+}
+
+// Verdicts returns the verdicts of both graders, and why they differ, empty if that is not known to
+// be a difference between them.
+func Verdicts(grade *busv1.CallGrade) (verdicts []Verdict, quirk string) {
+	for _, by := range []struct {
+		grader string
+		v      *busv1.CallVerdict
+	}{{"euroeval", grade.GetEuroeval()}, {"bfcl-strict", grade.GetBfclStrict()}} {
+		text := "correct"
+		switch {
+		case by.v.GetExceptionType() != "":
+			text = fmt.Sprintf("raises %s: %s", by.v.GetExceptionType(), by.v.GetDetail())
+		case !by.v.GetCorrect():
+			text = fmt.Sprintf("wrong by %s: %s", by.v.GetCheck(), by.v.GetDetail())
+		}
+		verdicts = append(verdicts, Verdict{by.grader, text, by.v.GetCorrect() && by.v.GetExceptionType() == ""})
+	}
+	if name := grade.GetQuirk(); name != "" {
+		quirk = fmt.Sprintf("%s: %s.", name, quirkText[name])
+	}
+	return verdicts, quirk
+}
+
 // grade prints both graders' verdicts on an answer, with the question and the expected calls.
 func (p *printer) grade(grade *busv1.CallGrade, record *evaluationv1.FunctionCalling) {
 	p.line("")
@@ -28,20 +60,11 @@ func (p *printer) grade(grade *busv1.CallGrade, record *evaluationv1.FunctionCal
 	p.line("expected: %s", record.GetAnswersJson())
 	p.line("functions: %s", record.GetFunctionsJson())
 	p.line("")
-	p.verdict("euroeval", grade.GetEuroeval())
-	p.verdict("bfcl-strict", grade.GetBfclStrict())
-	if quirk := grade.GetQuirk(); quirk != "" {
-		p.line("They differ by %s: %s.", p.bold(quirk), quirkText[quirk])
+	verdicts, quirk := Verdicts(grade)
+	for _, v := range verdicts {
+		p.line("%s: %s", p.bold(v.Grader), v.Text)
 	}
-}
-
-func (p *printer) verdict(grader string, v *busv1.CallVerdict) {
-	switch {
-	case v.GetExceptionType() != "":
-		p.line("%s: raises %s: %s", p.bold(grader), v.GetExceptionType(), v.GetDetail())
-	case v.GetCorrect():
-		p.line("%s: correct", p.bold(grader))
-	default:
-		p.line("%s: wrong by %s: %s", p.bold(grader), v.GetCheck(), v.GetDetail())
+	if name, rest, found := strings.Cut(quirk, ":"); found {
+		p.line("They differ by %s:%s", p.bold(name), rest)
 	}
 }

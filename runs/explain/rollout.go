@@ -32,9 +32,15 @@ func Read(reader *results.Reader, entry *resultfile.ScenarioResult, causes []res
 	if err != nil {
 		return nil, err
 	}
+	return New(reader.Run(), entry, causes, scenario, trajectory), nil
+}
+
+// New returns a rollout with its trajectory, without an explanation. run is nil for a run of the
+// original, scenario for an unknown one.
+func New(run *results.Run, entry *resultfile.ScenarioResult, causes []results.Cause, scenario *scenariov1.Scenario, trajectory *resultfile.Trajectory) *Report {
 	report := &Report{
 		Name: entry.Name, Evaluation: scenario.GetEvaluation(), Messages: trajectory.Messages, Tables: trajectory.Tables, Causes: causes,
-		textIsNoCall: TextIsNoCall(reader.Run()),
+		textIsNoCall: TextIsNoCall(run),
 	}
 	if recorded, scored := entry.Similarity.Number(); scored {
 		report.Recorded = &recorded
@@ -42,7 +48,7 @@ func Read(reader *results.Reader, entry *resultfile.ScenarioResult, causes []res
 	if entry.ExceptionType != nil {
 		report.Failure = *entry.ExceptionType
 	}
-	return report, nil
+	return report
 }
 
 // Explain asks an evaluator for the explanation. The error says why it rejects the rollout.

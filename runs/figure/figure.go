@@ -2,6 +2,7 @@
 package figure
 
 import (
+	"bytes"
 	"fmt"
 	"image/color"
 	"os"
@@ -53,6 +54,24 @@ func Write(dir string, report *analysis.Report) ([]string, error) {
 		}
 	}
 	return paths, nil
+}
+
+// Costs returns the mean score of each run against its cost as SVG, nil if fewer than two runs know
+// it.
+func Costs(report *analysis.Report) ([]byte, error) {
+	p, err := costs(report)
+	if err != nil || p == nil {
+		return nil, err
+	}
+	drawn, err := p.plot.WriterTo(p.width, p.height, "svg")
+	if err != nil {
+		return nil, fmt.Errorf("draw: %w", err)
+	}
+	var svg bytes.Buffer
+	if _, err := drawn.WriteTo(&svg); err != nil {
+		return nil, fmt.Errorf("draw: %w", err)
+	}
+	return svg.Bytes(), nil
 }
 
 // newPlot returns an empty plot with titles.

@@ -65,6 +65,10 @@ func TestWrite(t *testing.T) {
 			if diff := cmp.Diff(want, paths); diff != "" {
 				t.Errorf("figures (-want +got):\n%s", diff)
 			}
+			svg, err := figure.Costs(report)
+			if err != nil || (svg != nil) != strings.Contains(test.want, "costs") {
+				t.Errorf("costs: got %d bytes and %v", len(svg), err)
+			}
 			again, err := figure.Write(t.TempDir(), report)
 			if err != nil {
 				t.Fatal(err)

@@ -361,11 +361,11 @@ func Exchanges(items []*orchestratorv1.RecordedItem) []results.Exchange {
 
 // name returns the rollout's directory: the scenario, with the trial if there are several.
 func (c *collector) name(result *busv1.Result) string {
-	return rolloutName(result.GetRollout().GetScenario(), int(result.GetRollout().GetTrial()), c.spec.Trials)
+	return RolloutName(result.GetRollout().GetScenario(), int(result.GetRollout().GetTrial()), c.spec.Trials)
 }
 
-// rolloutName returns the name of one of a scenario's trials.
-func rolloutName(scenario string, trial, trials int) string {
+// RolloutName returns the name of one of a scenario's trials.
+func RolloutName(scenario string, trial, trials int) string {
 	if trials < 2 {
 		return scenario
 	}

@@ -44,7 +44,7 @@ func (o *Options) checkResults(d *directory, spec sweep.Spec, run *results.Run, 
 func (d *directory) written(spec sweep.Spec, sweepID string) []results.Outcome {
 	var written []results.Outcome
 	for n := range len(spec.Scenarios) * spec.Trials {
-		name := rolloutName(spec.Scenarios[n/spec.Trials].GetSetup().GetName(), n%spec.Trials, spec.Trials)
+		name := RolloutName(spec.Scenarios[n/spec.Trials].GetSetup().GetName(), n%spec.Trials, spec.Trials)
 		if exists(d.trajectory(name)) {
 			written = append(written, results.Outcome{Name: name, ID: fmt.Sprintf("%s.%d", sweepID, n), Scored: true})
 		}

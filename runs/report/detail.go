@@ -82,8 +82,8 @@ func (d SweepDetail) waits() string {
 	return strings.Join(parts, ", ")
 }
 
-// spent describes what was spent of which limit.
-func (d SweepDetail) spent() string {
+// Spent describes what was spent of which limit.
+func (d SweepDetail) Spent() string {
 	dollars := pricing.FormatDollars(int64(d.SpentUSD * microsPerDollar))
 	if d.SpendUSD > 0 {
 		dollars += " of " + pricing.FormatDollars(int64(d.SpendUSD*microsPerDollar))
@@ -129,7 +129,7 @@ func (d SweepDetail) WriteText(w io.Writer) error {
 	t := output.NewList()
 	for _, row := range []table.Row{
 		{"sweep", d.ID}, {"state", d.State}, {"reason", d.Reason}, {"done", fmt.Sprintf("%d/%d", d.Done, d.Total)}, {"running", d.Running}, {"queued", d.Queued},
-		{"scoring", d.Scoring}, {"retrying", d.Retrying}, {"parked", d.Parked}, {"waits for models", d.waits()}, {"spent", d.spent()},
+		{"scoring", d.Scoring}, {"retrying", d.Retrying}, {"parked", d.Parked}, {"waits for models", d.waits()}, {"spent", d.Spent()},
 		{"concurrent rollouts", d.parallel()}, {"round", d.Round}, {"agent", strings.Join(d.Agents, ", ")}, {"user", strings.Join(d.Users, ", ")},
 		{"created", d.Created.Local().Format(time.DateTime)},
 	} {
@@ -146,7 +146,7 @@ func Top(w io.Writer, sweeps []SweepDetail) string {
 	t := output.NewNumbers(table.Row{"sweep", "state", "done", "rate", "running", "queued", "scoring", "retrying", "parked", "waits for models", "spent"})
 	for _, d := range sweeps {
 		t.Append(table.Row{
-			d.ID, d.State, fmt.Sprintf("%d/%d", d.Done, d.Total), d.rate(), d.Running, d.Queued, d.Scoring, d.Retrying, d.Parked, d.waits(), d.spent(),
+			d.ID, d.State, fmt.Sprintf("%d/%d", d.Done, d.Total), d.rate(), d.Running, d.Queued, d.Scoring, d.Retrying, d.Parked, d.waits(), d.Spent(),
 		})
 	}
 	return t.Fit(output.Width(w))

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"github.com/toolsandbox/toolsandbox/internal/telemetry"
 )
@@ -35,8 +34,7 @@ func WriteTraces(w io.Writer, ui string, rows []Row) error {
 				continue
 			}
 		}
-		id := telemetry.RolloutSpan(row.Result.GetRollout().GetId(), row.Result.GetRound()).TraceID()
-		if _, err := fmt.Fprintf(w, "trace of %s (%s): %s/trace/%s\n", row.Name, score, strings.TrimRight(ui, "/"), id); err != nil {
+		if _, err := fmt.Fprintf(w, "trace of %s (%s): %s\n", row.Name, score, telemetry.TraceAddress(ui, row.Result.GetRollout().GetId(), row.Result.GetRound())); err != nil {
 			return err
 		}
 	}

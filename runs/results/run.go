@@ -302,6 +302,9 @@ type Outcome struct {
 	Causes []Cause `json:"causes,omitempty"`
 	// Usage is the usage of models, nil without models.
 	Usage *Usage `json:"usage,omitempty"`
+	// Round is the round of the sweep that its result is of: 0, or that of the resumption that played
+	// it.
+	Round int32 `json:"round,omitempty"`
 	// AnsweredBy is which process answered which turns, nil without attached agents.
 	AnsweredBy *Answered `json:"answered_by,omitempty"`
 }
@@ -395,6 +398,7 @@ func outcome(r Rollout) Outcome {
 		Calls: r.Calls, Seconds: Worked(r.Work).Seconds(),
 		Damage: r.Damage, ContextSHA256: r.Digest, RecordingSHA256: r.RecordingDigest,
 		Scored: resultfile.Scored(r.Result), UserFlags: userFlags(r.Result.GetUserFlags()), Causes: Causes(r.Result.GetCauses()), Usage: usage(r.Usage),
+		Round: r.Result.GetRound(),
 	}
 	class := end.GetFailureClass()
 	if class == agentgwv1.FailureClass_FAILURE_CLASS_CONTEXT || !o.Scored && class != agentgwv1.FailureClass_FAILURE_CLASS_UNSPECIFIED {

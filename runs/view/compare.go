@@ -2,9 +2,8 @@ package view
 
 import (
 	"cmp"
-	"errors"
+	"context"
 	"fmt"
-	"io/fs"
 	"math"
 	"slices"
 
@@ -110,7 +109,7 @@ type sideColumn struct {
 	Left                                    int
 }
 
-func (v *Viewer) sidePage(p *page, name string) error {
+func (v *Viewer) sidePage(ctx context.Context, p *page, name string) error {
 	body := &sideBody{Scenario: name}
 	var talks [][]*worldv1.Message
 	var read []int
@@ -126,14 +125,11 @@ func (v *Viewer) sidePage(p *page, name string) error {
 		if rollout.Score != nil {
 			column.Score, column.Class = explain.Number(*rollout.Score), scoreClass(*rollout.Score)
 		}
-		messages, err := r.Reader().Messages(rollout.Name)
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			column.Problem = "The run has no trajectory of this rollout."
-		case err != nil:
-			column.Problem = err.Error()
-		default:
-			talks, read = append(talks, messages), append(read, len(body.Columns))
+		trajectory, err := r.read(ctx, rollout.Name, nil)
+		if err != nil {
+			column.Problem = explainMissing(r.Directory, err)
+		} else {
+			talks, read = append(talks, trajectory.Messages), append(read, len(body.Columns))
 		}
 		body.Columns = append(body.Columns, column)
 	}

@@ -8,9 +8,14 @@ import (
 	"net/url"
 	"os"
 	"path"
+	"strconv"
+	"strings"
 
 	"github.com/toolsandbox/toolsandbox/internal/process"
 )
+
+// dataFolder has the chunks of an exported directory.
+const dataFolder = "data"
 
 // File returns the page of a rollout of the first run as one file, with style and script in it. The
 // rollout has to exist.
@@ -27,8 +32,8 @@ func (v *Viewer) File(ctx context.Context, rollout string) ([]byte, error) {
 }
 
 // Export writes the pages as files into a directory that does not exist or is empty, and returns
-// their number and size in bytes. The worlds at each message are left out: a rollout's page has
-// what every message changed.
+// their number and size in bytes. The first page is complete; of the others a file has the title,
+// and the script takes the page from a chunk.
 func (v *Viewer) Export(ctx context.Context, dir string) (count int, size int64, err error) {
 	entries, err := os.ReadDir(dir)
 	if err == nil && len(entries) > 0 {
@@ -45,7 +50,7 @@ func (v *Viewer) Export(ctx context.Context, dir string) (count int, size int64,
 		return 0, 0, fmt.Errorf("export: %w", err)
 	}
 	defer func() { err = errors.Join(err, root.Close()) }()
-	e := &exporter{viewer: v, root: root}
+	e := &exporter{viewer: v, root: root, open: newChunk()}
 	err = e.all(ctx)
 	return e.count, e.size, err
 }
@@ -56,6 +61,8 @@ type exporter struct {
 	root   *os.Root
 	count  int
 	size   int64
+	open   *chunk
+	chunks int
 }
 
 func (e *exporter) all(ctx context.Context) error {
@@ -68,65 +75,149 @@ func (e *exporter) all(ctx context.Context) error {
 			return err
 		}
 	}
-	paths := []string{"index.html", "rollouts.html"}
-	if len(e.viewer.runs) > 1 {
-		paths = append(paths, "compare.html")
-	}
-	seen := make(map[string]bool)
-	once := func(path string) {
-		if !seen[path] {
-			seen[path], paths = true, append(paths, path)
+	for _, escaped := range e.paths() {
+		p, err := e.viewer.at(ctx, escaped, nil, true)
+		if err != nil {
+			return fmt.Errorf("export %s: %w", escaped, err)
+		}
+		body, isScenario := p.Body.(*scenarioBody)
+		if err = e.page(escaped, p); err == nil && isScenario {
+			err = e.tools(body)
+		}
+		if err == nil {
+			err = e.next(false)
+		}
+		if err != nil {
+			return fmt.Errorf("export %s: %w", escaped, err)
 		}
 	}
 	for _, r := range e.viewer.runs {
 		for i := range r.rollouts {
-			rollout := r.rollouts[i]
-			once(rolloutPath(r.Letter, rollout.Name))
-			if name := e.viewer.shownScenario(rollout); name != "" {
-				once(scenarioPath(name))
+			err := e.rollout(ctx, r, i)
+			if err == nil {
+				err = e.next(false)
 			}
-			if len(e.viewer.runs) > 1 {
-				once(comparePath(rollout.Scenario))
+			if err != nil {
+				return fmt.Errorf("export %s: %w", rolloutPath(r.Letter, r.rollouts[i].Name), err)
 			}
 		}
 	}
-	for _, escaped := range paths {
-		if err := e.page(ctx, escaped); err != nil {
+	return e.next(true)
+}
+
+// paths are the pages besides those of rollouts.
+func (e *exporter) paths() []string {
+	paths := []string{"index.html"}
+	if e.viewer.pack == nil {
+		paths = append(paths, "rollouts.html")
+	}
+	for _, name := range e.viewer.scenarioNames() {
+		paths = append(paths, scenarioPath(name))
+	}
+	if len(e.viewer.runs) < 2 {
+		return paths
+	}
+	paths = append(paths, "compare.html")
+	seen := make(map[string]bool)
+	for _, r := range e.viewer.runs {
+		for i := range r.rollouts {
+			if name := r.rollouts[i].Scenario; !seen[name] {
+				seen[name] = true
+				paths = append(paths, comparePath(name))
+			}
+		}
+	}
+	return paths
+}
+
+// tools writes the pages with the tools of a scenario's variants.
+func (e *exporter) tools(scenario *scenarioBody) error {
+	for _, variant := range scenario.Variants {
+		p := e.viewer.newPage(1, true)
+		if err := e.viewer.toolsPage(p, scenario.Name, variant.Name); err != nil {
+			return err
+		}
+		if err := e.page(subPath(scenarioPath(scenario.Name), "tools", variant.Name, true), p); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// page writes a page, and the further pages of a long transcript.
-func (e *exporter) page(ctx context.Context, escaped string) error {
-	p, err := e.viewer.at(ctx, escaped, nil, true)
+// rollout writes the pages of a rollout: its transcript, and the world wherever it changed.
+func (e *exporter) rollout(ctx context.Context, r *run, at int) error {
+	told, err := e.viewer.explain(ctx, r, r.rollouts[at])
 	if err != nil {
-		return fmt.Errorf("export %s: %w", escaped, err)
+		return err
 	}
+	here := rolloutPath(r.Letter, r.rollouts[at].Name)
+	newPage := func() *page { return e.viewer.newPage(strings.Count(here, "/"), true) }
+	for number := range pagesOf(len(told.Messages), transcriptPage) {
+		p := newPage()
+		if err := e.viewer.toldPage(p, r, at, told, number, nil); err != nil {
+			return err
+		}
+		if err := e.page(subPath(here, "page", strconv.Itoa(number+1), true), p); err != nil {
+			return err
+		}
+	}
+	if told.Scenario == nil {
+		return nil
+	}
+	for _, message := range worldStops(told) {
+		p := newPage()
+		if err := e.viewer.toldWorld(p, r, at, told, message); err != nil {
+			return err
+		}
+		if err := e.page(subPath(here, "world", strconv.Itoa(message), true), p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// page adds a page to the open chunk, and writes its file unless it is a further page of another
+// one. The first page of all is a file with its content.
+func (e *exporter) page(escaped string, p *page) error {
 	content, err := p.render()
 	if err != nil {
+		return err
+	}
+	if escaped == "index.html" {
+		return e.write(escaped, content)
+	}
+	e.open.add(escaped, content)
+	if strings.Contains(escaped, "?") {
+		return nil
+	}
+	p.template, p.Body = "stub", stub{escaped, e.chunkName()}
+	if content, err = p.render(); err != nil {
 		return err
 	}
 	name, err := url.PathUnescape(escaped)
 	if err != nil {
 		return err
 	}
-	if err := e.write(name, content); err != nil {
-		return err
-	}
-	body, ok := p.Body.(*rolloutBody)
-	if !ok || body.here != escaped {
+	return e.write(name, content)
+}
+
+// stub is the content of a file whose page is in a chunk.
+type stub struct{ Path, Chunk string }
+
+func (e *exporter) chunkName() string { return fmt.Sprintf("%s/%d.js", dataFolder, e.chunks) }
+
+// next begins another chunk if the open one is full, or anyway.
+func (e *exporter) next(anyway bool) error {
+	if len(e.open.Pages) == 0 || !anyway && !e.open.full() {
 		return nil
 	}
-	for _, further := range body.Pages {
-		if further.Path != "" {
-			if err := e.page(ctx, further.Path); err != nil {
-				return err
-			}
-		}
+	content, err := e.open.file()
+	if err == nil {
+		err = e.write(e.chunkName(), content)
 	}
-	return nil
+	e.open = newChunk()
+	e.chunks++
+	return err
 }
 
 func (e *exporter) write(name string, content []byte) error {

@@ -41,9 +41,11 @@ type page struct {
 	// Static: it is a file, Whole: the only one, with style and script in it.
 	Static bool
 	Whole  *whole
-	// Compared: there are several runs.
-	Compared bool
-	Body     any
+	// Compared: there are several runs. Pack: there is none, but a pack.
+	Compared, Pack bool
+	// Version is the state of the runs if another one may follow: the page then renews its parts.
+	Version int
+	Body    any
 
 	template string
 	runs     []*run
@@ -125,31 +127,61 @@ func scenarioPath(name string) string { return "scenario/" + url.PathEscape(name
 // comparePath is the path of the page with a scenario's transcripts side by side.
 func comparePath(name string) string { return "compare/" + url.PathEscape(name) + ".html" }
 
+// subPath is the path of a further page of a rollout or a scenario: a page of the transcript, from
+// 1, the world at a message, the tools of a variant. In an exported directory it is in the file of
+// the rollout.
+func subPath(page, kind, which string, static bool) string {
+	switch name := kind + "-" + url.PathEscape(which); {
+	case name == "page-1":
+		return page
+	case static:
+		return page + "?" + name
+	default:
+		return strings.TrimSuffix(page, ".html") + "/" + name + ".html"
+	}
+}
+
+// newPage returns a page without content, some folders below the first one.
+func (v *Viewer) newPage(depth int, static bool) *page {
+	p := &page{Root: strings.Repeat("../", depth), Static: static, Compared: len(v.runs) > 1, Pack: v.pack != nil, runs: v.runs}
+	if v.changing {
+		p.Version = v.version
+	}
+	return p
+}
+
 // page returns the page at a path, whose segments are not escaped. query is the state of a table.
 // The error is errNoPage if there is none.
 func (v *Viewer) page(ctx context.Context, segments []string, query url.Values, static bool) (*page, error) {
-	p := &page{Root: strings.Repeat("../", len(segments)-1), Static: static, Compared: len(v.runs) > 1, runs: v.runs}
+	p := v.newPage(len(segments)-1, static)
 	name, isPage := strings.CutSuffix(segments[len(segments)-1], ".html")
 	if !isPage {
 		return nil, errNoPage
 	}
 	switch folder := segments[0]; {
-	case len(segments) == 1 && name == "index":
-		v.runsPage(p)
+	case v.pack != nil && len(segments) == 1 && name == "index":
+		v.packPage(p)
 		return p, nil
+	case v.pack != nil && folder != "scenario":
+		return nil, errNoPage
+	case len(segments) == 1 && name == "index":
+		return p, v.runsPage(ctx, p)
 	case len(segments) == 1 && name == "rollouts":
 		return p, v.rolloutsPage(p, query)
 	case len(segments) == 1 && name == "compare" && p.Compared:
 		v.comparePage(p)
 		return p, nil
 	case len(segments) == 2 && folder == "compare" && p.Compared:
-		return p, v.sidePage(p, name)
+		return p, v.sidePage(ctx, p, name)
 	case len(segments) == 2 && folder == "scenario":
 		return p, v.scenarioPage(p, name)
 	case len(segments) == 2:
 		return p, v.rolloutPage(ctx, p, folder, name, 0, query)
 	case len(segments) == 3:
 		kind, number, _ := strings.Cut(name, "-")
+		if folder == "scenario" && kind == "tools" {
+			return p, v.toolsPage(p, segments[1], number)
+		}
 		n, err := strconv.Atoi(number)
 		if err != nil || n < 0 {
 			return nil, errNoPage

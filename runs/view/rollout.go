@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/toolsandbox/toolsandbox/internal/telemetry"
 	"github.com/toolsandbox/toolsandbox/internal/world"
-	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	"github.com/toolsandbox/toolsandbox/runs/analysis"
 	"github.com/toolsandbox/toolsandbox/runs/explain"
 )
@@ -26,19 +26,26 @@ type rolloutBody struct {
 	// Verdict says what the score is made of, Remark why the recorded one is another.
 	Verdict, Remark, Problem string
 	Causes                   []cause
-	Facts                    []fact
-	Graphs                   []*graph
+	// Grades are both verdicts on a record of EuroEval, Quirk why they differ.
+	Grades           []explain.Verdict
+	Quirk            string
+	Answer, Expected text
+	Facts            []fact
+	Graphs           []*graph
 	// Aside are the cards that stand at no message.
 	Aside    []node
 	Messages []message
 	Count    int
 	Pages    []link
-	// World is the path of the world at a message, without the number; empty in files.
-	World    string
+	// Worlds: there are pages with the world at each message.
+	Worlds   bool
 	Scenario string
+	// Trace is the address of the rollout's trace, empty for none.
+	Trace string
 	// here is the path of the first page, size the number of messages on a page.
-	here string
-	size int
+	here   string
+	size   int
+	static bool
 }
 
 // cause is a cause in words, with the path of its message.
@@ -64,11 +71,16 @@ func (v *Viewer) rolloutPage(ctx context.Context, p *page, letter, name string, 
 	if err != nil {
 		return err
 	}
+	return v.toldPage(p, r, i, told, number, query)
+}
+
+// toldPage is rolloutPage of an explained rollout.
+func (v *Viewer) toldPage(p *page, r *run, i int, told explained, number int, query url.Values) error {
 	body, err := v.rolloutBody(p, r, r.rollouts[i], told, number)
 	if err != nil {
 		return err
 	}
-	p.template, p.Title, p.Section, p.Body = "rollout", name, "rollouts", body
+	p.template, p.Title, p.Section, p.Body = "rollout", r.rollouts[i].Name, "rollouts", body
 	if p.Whole == nil {
 		p.Over = []link{{"run " + r.Letter, "index.html"}, {"rollouts", "rollouts.html" + v.state(query)}}
 		p.Keys = v.neighbours(r, i, query)
@@ -77,14 +89,14 @@ func (v *Viewer) rolloutPage(ctx context.Context, p *page, letter, name string, 
 }
 
 func (v *Viewer) rolloutBody(p *page, r *run, rollout analysis.Rollout, told explained, number int) (*rolloutBody, error) {
-	body := &rolloutBody{Run: r, Rollout: rollout, Problem: told.Problem, Score: "no score", Class: "none", Count: len(told.Messages), Facts: facts(r, rollout), size: transcriptPage}
+	body := &rolloutBody{Run: r, Rollout: rollout, Problem: told.Problem, Score: "no score", Class: "none", Count: len(told.Messages), Facts: facts(r, rollout), size: transcriptPage, static: p.Static}
 	if told.Recorded != nil {
 		body.Score, body.Class = explain.Number(*told.Recorded), scoreClass(*told.Recorded)
 	}
 	if p.Whole != nil {
 		body.size = max(len(told.Messages), 1)
 	}
-	pages := max((len(told.Messages)+body.size-1)/body.size, 1)
+	pages := pagesOf(len(told.Messages), body.size)
 	if number < 0 || number >= pages {
 		return nil, errNoPage
 	}
@@ -107,28 +119,35 @@ func (v *Viewer) rolloutBody(p *page, r *run, rollout analysis.Rollout, told exp
 	if shown := v.shownScenario(rollout); shown != "" && p.Whole == nil {
 		body.Scenario = scenarioPath(shown)
 	}
+	if rollout.Outcome != nil && v.traceUI != "" {
+		body.Trace = telemetry.TraceAddress(v.traceUI, rollout.Outcome.ID, rollout.Outcome.Round)
+	}
 	if told.Explanation != nil {
-		if !p.Static && p.Whole == nil {
-			body.World = strings.TrimSuffix(body.here, ".html") + "/world-"
-		}
+		body.Worlds = p.Whole == nil
 		result := told.Explanation.GetResult()
+		if grade := result.GetCallGrade(); grade != nil {
+			body.Grades, body.Quirk = explain.Verdicts(grade)
+			body.Answer, body.Expected = newText(grade.GetPrediction(), foldAt), newText(told.Evaluation.GetFunctionCalling().GetAnswersJson(), foldAt)
+		}
 		body.Remark = told.Remark()
 		body.Verdict = fmt.Sprintf("similarity %s (milestones %s, minefields %s), %d messages", explain.Number(result.GetSimilarity()),
 			explain.Number(result.GetMilestoneSimilarity()), explain.Number(result.GetMinefieldSimilarity()), result.GetMessageCount())
 	}
 	body.transcript(told, rollout, number)
-	if p.Static {
-		body.shorten(v.scenarios[v.shownScenario(rollout)])
-	}
 	return body, nil
 }
 
-// page is the path of a page of the transcript.
+// pagesOf is the number of pages of a transcript.
+func pagesOf(messages, size int) int { return max((messages+size-1)/size, 1) }
+
+// page is the path of a page of the transcript, from 0.
 func (b *rolloutBody) page(number int) string {
-	if number == 0 {
-		return b.here
-	}
-	return fmt.Sprintf("%s/page-%d.html", strings.TrimSuffix(b.here, ".html"), number+1)
+	return subPath(b.here, "page", strconv.Itoa(number+1), b.static)
+}
+
+// World is the path of the world at a message.
+func (b *rolloutBody) World(message int) string {
+	return subPath(b.here, "world", strconv.Itoa(message), b.static)
 }
 
 // At is the path of a message, as seen from a page of the transcript: a fragment on the same page.
@@ -185,24 +204,6 @@ func (b *rolloutBody) transcript(told explained, rollout analysis.Rollout, numbe
 			m.Nodes = append(m.Nodes, card)
 		}
 		b.target(number, card)
-	}
-}
-
-// shorten leaves out what a directory of files would repeat on every page: the source of calls,
-// whose arguments are there, and starting messages that the page of the scenario has.
-func (b *rolloutBody) shorten(scenario *scenariov1.Scenario) {
-	for i := range b.Messages {
-		m := &b.Messages[i]
-		if m.Call != nil {
-			m.Call.Source = ""
-		}
-		starting := scenario.GetSetup().GetMessages()
-		if m.Index >= len(starting) || m.Text.Fold == "" {
-			continue
-		}
-		if same := newMessage(m.Index, starting[m.Index]); same.Text == m.Text && same.From == m.From {
-			m.Text, m.Scenario = text{}, fmt.Sprintf("%s#m%d", b.Scenario, m.Index)
-		}
 	}
 }
 

@@ -2,13 +2,18 @@ package view
 
 import (
 	"cmp"
+	"context"
+	"encoding/base64"
 	"fmt"
+	"html/template"
 	"maps"
 	"net/url"
 	"slices"
+	"time"
 
 	"github.com/toolsandbox/toolsandbox/original/resultfile"
 	"github.com/toolsandbox/toolsandbox/runs/analysis"
+	"github.com/toolsandbox/toolsandbox/runs/figure"
 	"github.com/toolsandbox/toolsandbox/runs/results"
 )
 
@@ -21,6 +26,10 @@ type runsBody struct {
 	Passes     []passRow
 	Causes     []causeRow
 	Small      bool
+	// Costs is the picture of scores against costs, empty without.
+	Costs template.URL
+	// Computing: the report is not complete yet.
+	Computing bool
 }
 
 // runCard describes a run.
@@ -100,9 +109,32 @@ func tablePath(pairs ...string) string {
 	return "rollouts.html?" + state.Encode()
 }
 
-func (v *Viewer) runsPage(p *page) {
-	report := v.report()
-	body := &runsBody{PassAt: report.PassAt}
+// reportWait is how long the first page of a site waits for the report.
+const reportWait = 150 * time.Millisecond
+
+func (v *Viewer) runsPage(ctx context.Context, p *page) error {
+	waiting := ctx
+	if !p.Static {
+		var cancel context.CancelFunc
+		waiting, cancel = context.WithTimeout(ctx, reportWait)
+		defer cancel()
+	}
+	report, err := v.report(waiting)
+	body := &runsBody{PassAt: passAt, Computing: err != nil}
+	switch {
+	case ctx.Err() != nil || err != nil && waiting.Err() == nil:
+		return cmp.Or(ctx.Err(), err)
+	case err != nil:
+		p.Version = v.version
+		report = v.brief()
+	}
+	svg, err := figure.Costs(report)
+	if err != nil {
+		return err
+	}
+	if svg != nil {
+		body.Costs = template.URL("data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString(svg)) //nolint:gosec // our own picture
+	}
 	for i, r := range v.runs {
 		whole, _ := report.Whole(i)
 		card := runCard{run: r, Whole: whole, Bar: newBar(whole.Score, r.Floors), Path: tablePath("run", r.Letter, "sort", "score"), Record: r.Record()}
@@ -132,6 +164,28 @@ func (v *Viewer) runsPage(p *page) {
 	}, "variant")
 	body.Small = slices.ContainsFunc(report.Groups, func(g analysis.Group) bool { return g.Score.Small })
 	p.template, p.Title, p.Section, p.Body = "runs", "Runs", "runs", body
+	return nil
+}
+
+// brief is a report with the counts and the means of the runs alone, until the intervals are known.
+func (v *Viewer) brief() *analysis.Report {
+	brief := &analysis.Report{PassAt: passAt}
+	for i, r := range v.runs {
+		group := analysis.Group{Run: i, Category: resultfile.AllCategories, Variant: analysis.AllVariants, Rollouts: len(r.rollouts)}
+		sum := 0.0
+		for at := range r.rollouts {
+			if score := r.rollouts[at].Score; score != nil {
+				group.Scored++
+				sum += *score
+			}
+		}
+		if group.Scored > 0 {
+			mean := sum / float64(group.Scored)
+			group.Score.Mean = &mean
+		}
+		brief.Groups = append(brief.Groups, group)
+	}
+	return brief
 }
 
 // scoreRows returns the groups with a name, by it; all scenarios come first.

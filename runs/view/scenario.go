@@ -3,16 +3,18 @@ package view
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
+	"github.com/toolsandbox/toolsandbox/internal/parameter"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	"github.com/toolsandbox/toolsandbox/runs/analysis"
 	"github.com/toolsandbox/toolsandbox/runs/describe"
 	"github.com/toolsandbox/toolsandbox/runs/explain"
+	"github.com/toolsandbox/toolsandbox/scenario"
 	"github.com/toolsandbox/toolsandbox/scenario/form"
+	"github.com/toolsandbox/toolsandbox/services/toolhost"
 )
 
 // scenarioBody is the content of a scenario's page.
@@ -23,7 +25,7 @@ type scenarioBody struct {
 	Knowledge, Unknown []string
 	Messages           []message
 	Tools              []fact
-	Variants           []fact
+	Variants           []variantRow
 	Graphs             []*graph
 	Nodes              []scenarioNode
 	Tables             []worldTable
@@ -38,20 +40,20 @@ type scenarioNode struct {
 }
 
 func (v *Viewer) scenarioPage(p *page, name string) error {
-	scenario := v.scenarios[name]
-	if scenario == nil {
+	shown := v.scenarios[name]
+	if shown == nil {
 		return errNoPage
 	}
-	setup, evaluation := scenario.GetSetup(), scenario.GetEvaluation()
+	setup, evaluation := shown.GetSetup(), shown.GetEvaluation()
 	body := &scenarioBody{
-		Name: name, Notes: scenario.GetNotes(), Categories: setup.GetCategories(), Goal: evaluation.GetUser().GetGoal(),
+		Name: name, Notes: shown.GetNotes(), Categories: setup.GetCategories(), Goal: evaluation.GetUser().GetGoal(),
 		Knowledge: evaluation.GetUser().GetKnowledge(), Unknown: evaluation.GetUser().GetUnknown(),
 	}
 	for i, m := range setup.GetMessages() {
 		body.Messages = append(body.Messages, newMessage(i, m))
 	}
 	body.Tools = tools(setup.GetTools().GetAllow(), setup.GetTools().GetDeny(), setup.GetTools().GetUser())
-	body.Variants = v.variants(name)
+	body.Variants = v.variants(name, p.Static)
 	for _, of := range []struct {
 		name  string
 		graph *evaluationv1.Graph
@@ -83,6 +85,9 @@ func (v *Viewer) scenarioPage(p *page, name string) error {
 	}
 	p.template, p.Title, p.Section, p.Body = "scenario", name, "scenario", body
 	p.Over = []link{{"rollouts", "rollouts.html"}}
+	if v.pack != nil {
+		p.Over = []link{{"pack " + v.pack.Name, "index.html"}}
+	}
 	return nil
 }
 
@@ -97,28 +102,70 @@ func (v *Viewer) shownScenario(rollout analysis.Rollout) string {
 	return ""
 }
 
-// variants are the played variants of a scenario, with what they change of the tools that the agent
-// sees.
-func (v *Viewer) variants(name string) []fact {
-	changes := make(map[string]string)
-	for _, r := range v.runs {
-		for i := range r.rollouts {
-			rollout := &r.rollouts[i]
-			if v.shownScenario(*rollout) != name || v.scenarios[rollout.Scenario] == nil {
-				continue
-			}
-			var names []string
-			for _, a := range v.scenarios[rollout.Scenario].GetSetup().GetTools().GetAugmentations() {
-				names = append(names, strings.ToLower(strings.TrimPrefix(a.String(), form.AugmentationPrefix)))
-			}
-			changes[rollout.Variant] = cmp.Or(strings.Join(names, ", "), "the tools above")
+// plainVariant is the variant of a base scenario.
+const plainVariant = "plain"
+
+// variantRow is a variant of a scenario, with what it changes and the page of its tools.
+type variantRow struct{ Name, Text, Path string }
+
+// variants are the variants of a scenario, the plain one first.
+func (v *Viewer) variants(name string, static bool) []variantRow {
+	var rows []variantRow
+	for other := range v.scenarios {
+		if base := scenario.BaseName(other); base != name {
+			continue
 		}
+		var names []string
+		for _, a := range v.scenarios[other].GetSetup().GetTools().GetAugmentations() {
+			names = append(names, strings.ToLower(strings.TrimPrefix(a.String(), form.AugmentationPrefix)))
+		}
+		variant := cmp.Or(strings.TrimPrefix(strings.TrimPrefix(other, name), "_"), plainVariant)
+		rows = append(rows, variantRow{variant, cmp.Or(strings.Join(names, ", "), "the tools above"), subPath(scenarioPath(name), "tools", variant, static)})
 	}
-	var facts []fact
-	for _, variant := range slices.Sorted(maps.Keys(changes)) {
-		facts = append(facts, fact{variant, changes[variant]})
+	slices.SortFunc(rows, func(a, b variantRow) int {
+		return cmp.Or(cmp.Compare(order01(a.Name != plainVariant), order01(b.Name != plainVariant)), cmp.Compare(a.Name, b.Name))
+	})
+	return rows
+}
+
+// toolsBody is the content of the page with the tools of a variant.
+type toolsBody struct{ Tools []shownTool }
+
+// shownTool is a tool as the agent sees it.
+type shownTool struct {
+	Name, Description string
+	// Known is its name in the world if the agent sees another one.
+	Known     string
+	Arguments []parameter.Parameter
+}
+
+// toolsPage fills the page with the tools that the agent sees in a variant of a scenario.
+func (v *Viewer) toolsPage(p *page, name, variant string) error {
+	played := v.scenarios[name+"_"+variant]
+	if variant == plainVariant {
+		played = v.scenarios[name]
 	}
-	return facts
+	if played == nil {
+		return errNoPage
+	}
+	tools, err := toolhost.AgentTools(played.GetSetup())
+	if err != nil {
+		return fmt.Errorf("tools of %s: %w", name, err)
+	}
+	body := &toolsBody{}
+	for _, t := range tools {
+		shown := shownTool{Name: t.GetName(), Description: t.GetDescription()}
+		if t.GetExecutionName() != t.GetName() {
+			shown.Known = t.GetExecutionName()
+		}
+		if shown.Arguments, err = parameter.Read(t.GetParametersJson()); err != nil {
+			return fmt.Errorf("tool %s: %w", t.GetName(), err)
+		}
+		body.Tools = append(body.Tools, shown)
+	}
+	p.template, p.Title, p.Section, p.Body = "tools", name+": tools, "+strings.ReplaceAll(variant, "_", " "), "scenario", body
+	p.Over = []link{{name, scenarioPath(name)}}
+	return nil
 }
 
 // tools are the lists of tools of a scenario.

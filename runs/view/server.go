@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/toolsandbox/toolsandbox/internal/process"
@@ -37,38 +36,18 @@ func Listen(ctx context.Context, address string) (net.Listener, error) {
 	return new(net.ListenConfig).Listen(ctx, "tcp", address)
 }
 
-// Serve serves the pages until ctx is done. It closes the listener. Meanwhile it computes the
-// report, which takes seconds for 100,000 rollouts, so that the first page need not wait for it.
-func (v *Viewer) Serve(ctx context.Context, listener net.Listener) error {
-	server := &http.Server{
-		Handler: v.Handler(listener.Addr().String()), ReadHeaderTimeout: readLimit, ReadTimeout: readLimit, WriteTimeout: writeLimit,
+// newServer returns a server whose requests end with ctx.
+func newServer(ctx context.Context, handler http.Handler) *http.Server {
+	return &http.Server{
+		Handler: handler, ReadHeaderTimeout: readLimit, ReadTimeout: readLimit, WriteTimeout: writeLimit,
 		BaseContext: func(net.Listener) context.Context { return ctx }, MaxHeaderBytes: 1 << 16,
 	}
-	var background sync.WaitGroup
-	defer background.Wait()
-	background.Go(func() { v.report() })
-	done := make(chan error, 1)
-	go func() { done <- server.Serve(listener) }()
-	select {
-	case err := <-done:
-		return err
-	case <-ctx.Done():
-	}
-	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopLimit)
-	defer cancel()
-	if err := server.Shutdown(stopping); err != nil {
-		_ = server.Close()
-	}
-	if err := <-done; !errors.Is(err, http.ErrServerClosed) {
-		return err
-	}
-	return nil
 }
 
-// Handler returns the handler of a server at an address. It answers only requests that a page of
-// its own sent, or that a person typed: the host has to be the address, and a browser must not say
-// that another site asks.
-func (v *Viewer) Handler(address string) http.Handler {
+// Handler admits requests to the pages at an address. It answers only requests that a page of its
+// own sent, or that a person typed: the host has to be the address, and a browser must not say that
+// another site asks.
+func Handler(address string, pages http.Handler) http.Handler {
 	_, port, _ := net.SplitHostPort(address)
 	hosts := []string{address, net.JoinHostPort("localhost", port)}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -89,13 +68,13 @@ func (v *Viewer) Handler(address string) http.Handler {
 			head.Set("Allow", "GET, HEAD")
 			http.Error(w, "The pages are for reading.", http.StatusMethodNotAllowed)
 		default:
-			v.serve(w, r)
+			pages.ServeHTTP(w, r)
 		}
 	})
 }
 
-// serve answers an admitted request.
-func (v *Viewer) serve(w http.ResponseWriter, r *http.Request) {
+// ServeHTTP answers an admitted request.
+func (v *Viewer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path := strings.TrimPrefix(r.URL.EscapedPath(), "/")
 	switch path {
 	case "":
@@ -106,6 +85,7 @@ func (v *Viewer) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	content, err := v.html(r.Context(), path, r.URL.Query())
 	switch {
+	case r.Context().Err() != nil: // nobody reads it
 	case errors.Is(err, errNoPage):
 		http.Error(w, "There is no such page.", http.StatusNotFound)
 	case err != nil:
@@ -129,6 +109,9 @@ func (v *Viewer) serveAsset(w http.ResponseWriter, name string) {
 
 // html returns the page at an escaped path.
 func (v *Viewer) html(ctx context.Context, path string, query url.Values) ([]byte, error) {
+	if len(v.runs) == 0 {
+		return (&page{Root: strings.Repeat("../", strings.Count(path, "/")), Title: "Reading", Version: v.version, template: "reading"}).render()
+	}
 	p, err := v.at(ctx, path, query, false)
 	if err != nil {
 		return nil, err

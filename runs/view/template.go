@@ -27,7 +27,8 @@ var templates = sync.OnceValues(func() (*template.Template, error) {
 				Row  tableRow
 			}{p.Root, row}
 		},
-		"runs": func(p *page) []*run { return p.runs },
+		"sentence": sentence,
+		"runs":     func(p *page) []*run { return p.runs },
 	}).ParseFS(files, "page/*.html")
 })
 

@@ -37,8 +37,6 @@ type message struct {
 	Seen string
 	// Answers is the name of the tool that a result is of.
 	Answers string
-	// Scenario is the place of the text on the scenario's page, if it is left out here.
-	Scenario string
 	// Data: the text is data rather than speech.
 	Data    bool
 	Flags   []string

@@ -7,17 +7,16 @@ package view
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"sync"
 
+	"github.com/toolsandbox/toolsandbox/internal/world"
 	"github.com/toolsandbox/toolsandbox/original/resultfile"
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	"github.com/toolsandbox/toolsandbox/runs/analysis"
+	"github.com/toolsandbox/toolsandbox/runs/describe"
 	"github.com/toolsandbox/toolsandbox/runs/explain"
-	"github.com/toolsandbox/toolsandbox/runs/report"
 	"github.com/toolsandbox/toolsandbox/runs/rescore"
 	"github.com/toolsandbox/toolsandbox/runs/results"
 )
@@ -25,13 +24,18 @@ import (
 // passAt is the least score of a passed rollout.
 const passAt = 1
 
-// Viewer makes the pages of runs. It is safe for concurrent use.
+// Viewer makes the pages of runs as they are at one moment. It is safe for concurrent use.
 type Viewer struct {
 	runs      []*run
 	scenarios map[string]*scenariov1.Scenario
 	evaluator evaluatorv1.EvaluatorServiceClient
+	traceUI   string
+	pack      *describe.Pack // instead of runs
+	// version counts the states of a site, from 1. changing: there may be another one.
+	version  int
+	changing bool
 
-	report     func() *analysis.Report
+	report     func(context.Context) (*analysis.Report, error)
 	comparison func() (*analysis.Comparison, error)
 	choices    func() choices
 }
@@ -39,7 +43,11 @@ type Viewer struct {
 // run is a run with its rollouts.
 type run struct {
 	*analysis.Run
-	Letter   string
+	Letter string
+	// Progress is what a run that is being played does, nil for others.
+	Progress *progress
+
+	read     func(context.Context, string, *world.Schema) (*resultfile.Trajectory, error)
 	rollouts []analysis.Rollout
 	index    map[string]int // by name
 }
@@ -50,13 +58,17 @@ func New(runs []*analysis.Run, scenarios map[string]*scenariov1.Scenario, evalua
 	v := &Viewer{scenarios: scenarios, evaluator: evaluator}
 	for i, loaded := range runs {
 		r := &run{Run: loaded, Letter: analysis.Letter(i), rollouts: loaded.Rollouts()}
+		r.read = func(_ context.Context, rollout string, schema *world.Schema) (*resultfile.Trajectory, error) {
+			return readTrajectory(loaded.Reader(), rollout, schema)
+		}
 		r.index = make(map[string]int, len(r.rollouts))
 		for at, rollout := range r.rollouts {
 			r.index[rollout.Name] = at
 		}
 		v.runs = append(v.runs, r)
 	}
-	v.report = sync.OnceValue(func() *analysis.Report { return analysis.NewReport(runs, passAt) })
+	report := sync.OnceValue(func() *analysis.Report { return analysis.NewReport(runs, passAt) })
+	v.report = func(context.Context) (*analysis.Report, error) { return report(), nil }
 	v.comparison = sync.OnceValues(func() (*analysis.Comparison, error) { return analysis.Compare(runs) })
 	v.choices = sync.OnceValue(v.newChoices)
 	return v
@@ -87,14 +99,20 @@ func (v *Viewer) explain(ctx context.Context, r *run, rollout analysis.Rollout) 
 	if rollout.Outcome != nil {
 		causes = rollout.Outcome.Causes
 	}
-	read, err := readRollout(r.Reader(), rollout.Entry, causes, scenario)
+	var schema *world.Schema
+	if scenario != nil {
+		schema = world.SchemaOrBuiltin(scenario.GetEvaluation().GetSchema())
+	}
+	trajectory, err := r.read(ctx, rollout.Name, schema)
+	if ctx.Err() != nil {
+		return explained{}, ctx.Err()
+	}
 	if err != nil {
-		problem := report.WithAdvice(r.Directory, err).Error()
-		if errors.Is(err, fs.ErrNotExist) {
-			problem = "The run has no trajectory of this rollout."
-		}
-		read = &explain.Report{Name: rollout.Name, Recorded: rollout.Score, Causes: causes}
-		return explained{read, scenario, problem}, nil
+		trajectory = new(resultfile.Trajectory)
+	}
+	read := explain.New(r.Record(), rollout.Entry, causes, scenario, trajectory)
+	if err != nil {
+		return explained{read, scenario, explainMissing(r.Directory, err)}, nil
 	}
 	if scenario == nil {
 		return explained{read, nil, fmt.Sprintf("The catalogue has no scenario %q: give the run's --pack to see why this score.", rollout.Scenario)}, nil
@@ -106,20 +124,4 @@ func (v *Viewer) explain(ctx context.Context, r *run, rollout analysis.Rollout) 
 		return explained{read, scenario, err.Error()}, nil
 	}
 	return explained{read, scenario, ""}, nil
-}
-
-// readRollout reads a rollout, without its tables if its scenario is unknown.
-func readRollout(reader *results.Reader, entry *resultfile.ScenarioResult, causes []results.Cause, scenario *scenariov1.Scenario) (*explain.Report, error) {
-	if scenario != nil {
-		return explain.Read(reader, entry, causes, scenario)
-	}
-	messages, err := reader.Messages(entry.Name)
-	if err != nil {
-		return nil, err
-	}
-	read := &explain.Report{Name: entry.Name, Causes: causes, Messages: messages}
-	if score, ok := entry.Similarity.Number(); ok {
-		read.Recorded = &score
-	}
-	return read, nil
 }

@@ -6,9 +6,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -118,21 +115,23 @@ func TestPages(t *testing.T) {
 	scenario := scenarios["turn_off_wifi"]
 	first, second := writeRun(t, scenario, evil, 2, "turn_off_wifi", "other"), writeRun(t, scenario, "Done.", 1, "turn_off_wifi", "other", "third")
 	withViewer(t, scenarios, func(_ context.Context, v *Viewer) {
-		handler := v.Handler("127.0.0.1:80")
+		handler := Handler("127.0.0.1:80", v)
 		for path, want := range map[string][]string{
-			"/":                                     {"2 runs", "a tool answered with an error", "rollouts.html?cause=tool_error"},
-			"/index.html":                           {"0.125", "Scores by category"},
-			"/rollouts.html?state=zero&sort=-score": {"2 of 5 rollouts", `href="A/turn_off_wifi.html?sort=-score&amp;state=zero"`},
-			"/rollouts.html?q=third":                {"1 of 5 rollouts"},
-			"/A/turn_off_wifi.html":                 {`id="milestone-0"`, `href="#milestone-0"`, `\u202e`, "&lt;script&gt;", "similarity "},
-			"/A/turn_off_wifi.html?state=zero":      {`data-key="n"`, `B/turn_off_wifi.html?state=zero`},
-			"/A/other.html":                         {"The catalogue has no scenario", "give the run&#39;s --pack"},
-			"/A/turn_off_wifi/world-3.html":         {"message 3 of ", "SETTING", "wifi"},
-			"/scenario/turn_off_wifi.html":          {"What the user wants", `id="milestone-0"`, "World"},
-			"/compare.html":                         {"0.125 → 0.125", "Scenarios that moved"},
-			"/compare/turn_off_wifi.html":           {"Common beginning", `id=parting`, "Done."},
-			"/style.css":                            {"--ground"},
-			"/view.js":                              {"view-keys"},
+			"/":                                        {"2 runs", "a tool answered with an error", "rollouts.html?cause=tool_error"},
+			"/index.html":                              {"0.125", "Scores by category"},
+			"/rollouts.html?state=zero&sort=-score":    {"2 of 5 rollouts", `href="A/turn_off_wifi.html?sort=-score&amp;state=zero"`},
+			"/rollouts.html?q=third":                   {"1 of 5 rollouts"},
+			"/A/turn_off_wifi.html":                    {`id="milestone-0"`, `href="#milestone-0"`, `\u202e`, "&lt;script&gt;", "similarity "},
+			"/A/turn_off_wifi.html?state=zero":         {`data-key="n"`, `B/turn_off_wifi.html?state=zero`},
+			"/A/other.html":                            {"The catalogue has no scenario", "give the run&#39;s --pack"},
+			"/A/turn_off_wifi/world-3.html":            {"message 3 of ", "SETTING", "wifi"},
+			"/scenario/turn_off_wifi.html":             {"What the user wants", `id="milestone-0"`, "World", "scenario/turn_off_wifi/tools-3_distraction_tools_tool_name_scrambled"},
+			"/scenario/turn_off_wifi/tools-plain.html": {"set_wifi_status", "<td>boolean"},
+			"/scenario/turn_off_wifi/tools-3_distraction_tools_tool_name_scrambled.html": {"setting_8", "set_wifi_status in the world"},
+			"/compare.html":               {"0.125 → 0.125", "Scenarios that moved"},
+			"/compare/turn_off_wifi.html": {"Common beginning", `id=parting`, "Done."},
+			"/style.css":                  {"--ground"},
+			"/view.js":                    {"view-keys"},
 		} {
 			got := get(t, handler, path, nil)
 			body := got.Body.String()
@@ -155,7 +154,7 @@ func TestPages(t *testing.T) {
 func TestNoPages(t *testing.T) {
 	scenarios := catalogued(t)
 	withViewer(t, scenarios, func(_ context.Context, v *Viewer) {
-		handler := v.Handler("127.0.0.1:80")
+		handler := Handler("127.0.0.1:80", v)
 		for _, path := range []string{
 			"/A", "/A/", "/A/no.html", "/B/turn_off_wifi.html", "/A/turn_off_wifi", "/A/turn_off_wifi/page-2.html", "/A/turn_off_wifi/page-0.html", "/A/turn_off_wifi/world-99.html",
 			"/A/turn_off_wifi/world--1.html", "/compare.html", "/compare/turn_off_wifi.html", "/scenario/no.html", "/rollouts.html?page=0", "/rollouts.html?page=99",
@@ -170,7 +169,7 @@ func TestNoPages(t *testing.T) {
 
 // TestAdmission sends requests that come from elsewhere.
 func TestAdmission(t *testing.T) {
-	handler := New([]*analysis.Run{analysis.NewRun("dir", &resultfile.Summary{}, nil)}, nil, nil).Handler("127.0.0.1:80")
+	handler := Handler("127.0.0.1:80", New([]*analysis.Run{analysis.NewRun("dir", &resultfile.Summary{}, nil)}, nil, nil))
 	header := func(name, value string) func(*http.Request) {
 		return func(r *http.Request) { r.Header.Set(name, value) }
 	}
@@ -218,35 +217,6 @@ func TestListen(t *testing.T) {
 	}
 }
 
-// TestServe ends with its context.
-func TestServe(t *testing.T) {
-	v := New([]*analysis.Run{analysis.NewRun("dir", &resultfile.Summary{}, nil)}, nil, nil)
-	listener, err := Listen(t.Context(), "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	done := make(chan error, 1)
-	go func() { done <- v.Serve(ctx, listener) }()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+listener.Addr().String(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 10 * time.Second}
-	response, err := client.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := response.Body.Close(); err != nil || response.StatusCode != http.StatusOK {
-		t.Errorf("got %s and %v, want 200", response.Status, err)
-	}
-	cancel()
-	if err := <-done; err != nil {
-		t.Errorf("after the end: got %v, want no error", err)
-	}
-}
-
 // TestPagedTranscript pages a transcript; a link to a message leads to its page.
 func TestPagedTranscript(t *testing.T) {
 	scenarios := catalogued(t)
@@ -290,77 +260,6 @@ func TestFile(t *testing.T) {
 			t.Error("missing rollout: got no error")
 		}
 	}, writeRun(t, scenarios["turn_off_wifi"], evil, 1, "turn_off_wifi"))
-}
-
-// TestExport follows every link of exported pages to a file and an element in it.
-func TestExport(t *testing.T) {
-	scenarios := catalogued(t)
-	scenario := scenarios["turn_off_wifi"]
-	dir := filepath.Join(t.TempDir(), "pages")
-	withViewer(t, scenarios, func(ctx context.Context, v *Viewer) {
-		if _, _, err := v.Export(ctx, dir); err != nil {
-			t.Fatal(err)
-		}
-		if _, _, err := v.Export(ctx, dir); err == nil || !strings.Contains(err.Error(), "is not empty") {
-			t.Errorf("second export: got %v, want that the directory is not empty", err)
-		}
-	}, writeRun(t, scenario, evil, 600, "turn_off_wifi", "odd #1?%41 name"), writeRun(t, scenario, "Done.", 1, "turn_off_wifi"))
-	pages := make(map[string]string)
-	if err := filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
-		}
-		content, err := os.ReadFile(path)
-		pages[path] = string(content)
-		return err
-	}); err != nil {
-		t.Fatal(err)
-	}
-	links := regexp.MustCompile(`(?:href|src)="([^"]*)"`)
-	for path, content := range pages {
-		if !strings.HasSuffix(path, ".html") {
-			continue
-		}
-		for _, found := range links.FindAllStringSubmatch(content, -1) {
-			if found[1] == "data:," {
-				continue
-			}
-			link, err := url.Parse(strings.ReplaceAll(found[1], "&amp;", "&"))
-			if err != nil {
-				t.Errorf("%s: link %q: %v", path, found[1], err)
-				continue
-			}
-			target := path
-			if link.Path != "" {
-				target = filepath.Join(filepath.Dir(path), link.Path)
-			}
-			page, ok := pages[target]
-			if !ok || link.Fragment != "" && !regexp.MustCompile(`id="?`+regexp.QuoteMeta(link.Fragment)+`["> ]`).MatchString(page) {
-				t.Errorf("%s: link %q leads nowhere", path, found[1])
-			}
-		}
-	}
-	if len(pages) < 8 {
-		t.Errorf("got %d files, want the pages of two runs", len(pages))
-	}
-}
-
-// TestExportStaysInside exports rollouts whose names lead out of the directory.
-func TestExportStaysInside(t *testing.T) {
-	parent := t.TempDir()
-	for _, name := range []string{"../../out", "a/../../../out"} {
-		summary := &resultfile.Summary{Scenarios: []resultfile.ScenarioResult{{Name: name, Similarity: "0.5"}}}
-		run := analysis.OpenRun("dir", summary, new(results.Reader))
-		if _, _, err := New([]*analysis.Run{run}, nil, nil).Export(t.Context(), filepath.Join(parent, "pages")); err == nil {
-			t.Errorf("%s: got no error", name)
-		}
-		if err := os.RemoveAll(filepath.Join(parent, "pages")); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if left, err := os.ReadDir(parent); err != nil || len(left) > 0 {
-		t.Errorf("got %v and %v, want nothing outside", left, err)
-	}
 }
 
 // TestDraw lays graphs out: a node is below all that come before it, and no two boxes overlap.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
@@ -21,6 +20,8 @@ type worldBody struct {
 	// Spoken is the message, Path its place in the transcript.
 	Spoken, Path string
 	Tables       []worldTable
+	// Stops are the messages that have a page in an exported directory.
+	Stops []int
 }
 
 // worldTable is a table at a message.
@@ -53,52 +54,53 @@ func (v *Viewer) worldPage(ctx context.Context, p *page, letter, name string, at
 	if err != nil {
 		return err
 	}
+	return v.toldWorld(p, r, i, told, at)
+}
+
+// worldStops are the messages at which the world is another one than before, and the first.
+func worldStops(told explained) []int {
+	stops := []int{0}
+	for _, version := range told.Tables {
+		if at := int(version.GetIndex()); at > 0 && at < len(told.Messages) {
+			stops = append(stops, at)
+		}
+	}
+	slices.Sort(stops)
+	return slices.Compact(stops)
+}
+
+// toldWorld is worldPage of an explained rollout.
+func (v *Viewer) toldWorld(p *page, r *run, i int, told explained, at int) error {
 	if at >= len(told.Messages) || told.Scenario == nil {
 		return errNoPage
 	}
-	path := rolloutPath(letter, name)
-	folder := strings.TrimSuffix(path, ".html") + "/world-"
-	body := &worldBody{Message: at, Last: len(told.Messages) - 1, Spoken: excerpt(told.Messages[at])}
-	body.Path = (&rolloutBody{here: path, size: transcriptPage}).link(-1, at, "m"+strconv.Itoa(at))
+	name := r.rollouts[i].Name
+	path := rolloutPath(r.Letter, name)
+	body := &worldBody{Message: at, Last: len(told.Messages) - 1, Spoken: excerpt(told.Messages[at]), Stops: worldStops(told)}
+	body.Path = (&rolloutBody{here: path, size: transcriptPage, static: p.Static}).link(-1, at, "m"+strconv.Itoa(at))
 	step := func(key, text string, to int) {
 		if to >= 0 && to <= body.Last {
-			body.Steps = append(body.Steps, keyLink{key, text, folder + strconv.Itoa(to) + ".html"})
+			body.Steps = append(body.Steps, keyLink{key, text, subPath(path, "world", strconv.Itoa(to), p.Static)})
 		}
 	}
-	step("p", "previous message", at-1)
-	step("n", "next message", at+1)
-	schema := world.SchemaOrBuiltin(told.Evaluation.GetSchema())
-	changed := changedAt(told.Tables, at)
-	if len(changed.before) > 0 {
-		step("[", "change before", changed.before[len(changed.before)-1])
+	if !p.Static {
+		step("p", "previous message", at-1)
+		step("n", "next message", at+1)
 	}
-	if len(changed.after) > 0 {
-		step("]", "change after", changed.after[0])
+	schema := world.SchemaOrBuiltin(told.Evaluation.GetSchema())
+	place, _ := slices.BinarySearch(body.Stops, at)
+	if place > 1 || place == 1 && p.Static {
+		step("[", "change before", body.Stops[place-1])
+	}
+	if after := slices.IndexFunc(body.Stops, func(stop int) bool { return stop > at }); after >= 0 {
+		step("]", "change after", body.Stops[after])
 	}
 	for _, shape := range schema.StoredTables() {
 		body.Tables = append(body.Tables, newWorldTable(shape, told.Tables, at))
 	}
 	p.template, p.Title, p.Section, p.Body = "world", name+": world at message "+strconv.Itoa(at), "rollouts", body
-	p.Over = []link{{"run " + letter, "index.html"}, {"rollouts", "rollouts.html"}, {name, path}}
+	p.Over = []link{{"run " + r.Letter, "index.html"}, {"rollouts", "rollouts.html"}, {name, path}}
 	return nil
-}
-
-// turnsOfWorld are the messages before and after one at which the world changed.
-type turnsOfWorld struct{ before, after []int }
-
-func changedAt(tables []*worldv1.Table, at int) turnsOfWorld {
-	var turns turnsOfWorld
-	for _, version := range tables {
-		switch i := int(version.GetIndex()); {
-		case i > 0 && i < at:
-			turns.before = append(turns.before, i)
-		case i > at:
-			turns.after = append(turns.after, i)
-		}
-	}
-	slices.Sort(turns.before)
-	slices.Sort(turns.after)
-	return turns
 }
 
 // newWorldTable returns the version of a table at a message, with marks where that message changed

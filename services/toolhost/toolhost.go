@@ -21,6 +21,7 @@ import (
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	toolsv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/tools/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/python/source"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/holiday"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/host"
@@ -165,6 +166,26 @@ func PackTools(setup *setupv1.Setup) ([]*toolhostv1.ToolInfo, []*setupv1.Consent
 	}
 	packTools := slices.DeleteFunc(slices.Clone(catalogue.All()), func(t *tool.Tool) bool { return !t.IsPackTool() })
 	return listed(catalogue), confirmed(packTools), nil
+}
+
+// AgentTools returns the tools of a session's agent as it sees them, with the augmentations of the
+// setup. The caller owns the result.
+func AgentTools(setup *setupv1.Setup) ([]*worldv1.Tool, error) {
+	if task := setup.GetFunctionCalling(); task != nil {
+		return task.GetFunctions(), nil
+	}
+	catalogue, err := tool.Builtin().Extend(tool.PackOf(setup))
+	if err != nil {
+		return nil, err
+	}
+	selection, err := catalogue.Select(setup.GetTools())
+	if err == nil {
+		selection, err = catalogue.RequireConsent(selection, setup.GetConsentTools())
+	}
+	if err != nil {
+		return nil, err
+	}
+	return selection.Agent, nil
 }
 
 func describe(tools []*tool.Tool) []*toolhostv1.ToolInfo {

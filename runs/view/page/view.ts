@@ -1,6 +1,35 @@
 // The pages are complete without this script. It adds keys, a slider through the versions of a
 // world, the place in the graph of the part that is read, and filters in exported files.
 
+// A chunk has pages of an exported directory: see chunk.go. A page is runs of lines.
+interface Chunk {
+  lines: string[];
+  pages: Record<string, number[]>;
+}
+let chunk: Chunk | undefined;
+
+// chunkPage returns a page of the chunk by the end of its address, such as ?world-13.
+function chunkPage(search: string): Document | undefined {
+  const name = document.body.dataset.page!;
+  const parts = chunk!.pages[name + search] ?? chunk!.pages[name];
+  const lines: string[] = [];
+  for (let i = 0; i < parts.length; i += 2) {
+    for (let at = parts[i]; at < parts[i] + parts[i + 1]; at++) lines.push(chunk!.lines[at]);
+  }
+  return new DOMParser().parseFromString(lines.join("\n"), "text/html");
+}
+
+// viewChunk unpacks the chunk of this page and shows the page. The chunk's file calls it.
+async function viewChunk(encoded: string): Promise<void> {
+  const bytes = Uint8Array.from(atob(encoded), (c) => c.charCodeAt(0));
+  chunk = await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"))).json() as Chunk;
+  const page = chunkPage(location.search)!;
+  document.title = page.title;
+  document.body.replaceChildren(...page.body.childNodes);
+  if (location.hash) location.replace(location.hash); // the element is here only now
+}
+Object.assign(globalThis, { viewChunk });
+
 // ViewKeys follows the link with the pressed key: n next, p previous, f next failed.
 class ViewKeys extends HTMLElement {
   connectedCallback(): void {
@@ -37,7 +66,25 @@ class ViewSlider extends HTMLElement {
   connectedCallback(): void {
     const input = this.querySelector("input")!;
     this.hidden = false;
+    const stops = this.dataset.stops?.trim().split(" ").map(Number);
+    if (stops) {
+      input.addEventListener("input", () => this.showAt(`?world-${stops.findLast((stop) => stop <= Number(input.value))}`));
+      return;
+    }
     input.addEventListener("input", () => void this.show(Number(input.value)));
+  }
+
+  // showAt shows a page of the chunk.
+  private showAt(address: string): void {
+    this.put(chunkPage(address)!, address);
+  }
+
+  private put(next: Document, address: string): void {
+    for (const id of ["world", "steps"]) {
+      document.getElementById(id)!.replaceWith(document.adoptNode(next.getElementById(id)!));
+    }
+    document.title = next.title;
+    history.replaceState(null, "", address);
   }
 
   private async show(message: number): Promise<void> {
@@ -47,12 +94,7 @@ class ViewSlider extends HTMLElement {
     try {
       const answer = await fetch(address, { signal: this.asked.signal });
       if (!answer.ok) return;
-      const next = new DOMParser().parseFromString(await answer.text(), "text/html");
-      for (const id of ["world", "steps"]) {
-        document.getElementById(id)!.replaceWith(document.adoptNode(next.getElementById(id)!));
-      }
-      document.title = next.title;
-      history.replaceState(null, "", address);
+      this.put(new DOMParser().parseFromString(await answer.text(), "text/html"), address);
     } catch (error) {
       if ((error as Error).name !== "AbortError") throw error;
     }
@@ -110,6 +152,56 @@ class ViewFilter extends HTMLElement {
   }
 }
 
+// ViewLive renews the parts of the page that change, as long as it is on the screen: a browser has
+// few connections to one server.
+class ViewLive extends HTMLElement {
+  private events?: EventSource;
+  private busy = false;
+  private again = false;
+
+  connectedCallback(): void {
+    document.addEventListener("visibilitychange", () => this.listen());
+    this.listen();
+  }
+
+  disconnectedCallback(): void {
+    this.events?.close();
+  }
+
+  private listen(): void {
+    this.events?.close();
+    if (document.hidden || !this.isConnected) return;
+    this.events = new EventSource(this.dataset.events!);
+    this.events.addEventListener("message", (event) => {
+      if (event.data !== this.dataset.version) void this.renew(event.data);
+    });
+  }
+
+  private async renew(version: string): Promise<void> {
+    this.again = this.busy;
+    if (this.busy) return;
+    this.busy = true;
+    try {
+      if (document.querySelector("[data-live=all]")) return location.reload();
+      const answer = await fetch(location.href);
+      if (!answer.ok) return;
+      const next = new DOMParser().parseFromString(await answer.text(), "text/html");
+      this.dataset.version = version;
+      for (const part of document.querySelectorAll("[data-live]")) {
+        const renewed = next.getElementById(part.id);
+        if (renewed && !part.contains(document.activeElement)) part.replaceWith(document.adoptNode(renewed));
+      }
+      if (!next.querySelector("view-live")) this.remove(); // it was the last one
+    } catch {
+      // The program has ended, or is about to: the page stays.
+    } finally {
+      this.busy = false;
+      if (this.again) void this.renew(version);
+    }
+  }
+}
+
+customElements.define("view-live", ViewLive);
 customElements.define("view-keys", ViewKeys);
 customElements.define("view-graph", ViewGraph);
 customElements.define("view-slider", ViewSlider);

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,9 +11,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/toolsandbox/toolsandbox/internal/process"
+	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	"github.com/toolsandbox/toolsandbox/runs/catalogue"
 	"github.com/toolsandbox/toolsandbox/runs/describe"
 	"github.com/toolsandbox/toolsandbox/runs/report"
+	"github.com/toolsandbox/toolsandbox/runs/view"
 	"github.com/toolsandbox/toolsandbox/scenario/pack"
 )
 
@@ -96,19 +99,29 @@ scenarios. A directory and a .zip file of it have the same digest.`,
 }
 
 func newPackDocs() *cobra.Command {
-	return &cobra.Command{
-		Use:     "docs PACK",
-		Short:   "Print the documentation of a pack",
-		Long:    `docs prints a Markdown page for the users of a pack: its tables, its tools with their arguments, and its scenarios.`,
-		Example: "  toolsandbox pack docs library > library.md",
+	html := ""
+	cmd := &cobra.Command{
+		Use:   "docs PACK",
+		Short: "Print the documentation of a pack",
+		Long: `docs prints a Markdown page for the users of a pack: its tables, its tools with their arguments, and its scenarios. --html writes
+pages for its authors, with milestones.`,
+		Example: "  toolsandbox pack docs library > library.md\n  toolsandbox pack docs library --html pages",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			described, err := onePack(cmd, args)
 			if err != nil {
 				return err
 			}
-			return describe.PackPage(cmd.OutOrStdout(), described)
+			if html == "" {
+				return describe.PackPage(cmd.OutOrStdout(), described)
+			}
+			scenarios := catalogue.Selection{PackPaths: args, Argument: "PACK"}
+			return view.WritePack(cmd.Context(), html, described, func(ctx context.Context) (map[string]*scenariov1.Scenario, error) {
+				return scenarios.ExpandedByName(ctx, cmd.ErrOrStderr())
+			}, cmd.ErrOrStderr())
 		},
 	}
+	cmd.Flags().StringVar(&html, "html", "", "write pages to a new `directory` instead (default: none)")
+	return cmd
 }
 
 func newPackFreeze() *cobra.Command {

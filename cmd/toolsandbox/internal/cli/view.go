@@ -2,22 +2,26 @@ package cli
 
 import (
 	"context"
-	"fmt"
-	"io"
-	"path/filepath"
+	"errors"
 
 	"github.com/spf13/cobra"
 
 	"github.com/toolsandbox/toolsandbox/internal/process"
+	"github.com/toolsandbox/toolsandbox/internal/rpc"
+	"github.com/toolsandbox/toolsandbox/internal/telemetry"
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
+	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
+	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
+	"github.com/toolsandbox/toolsandbox/runs/standalone"
 	"github.com/toolsandbox/toolsandbox/runs/view"
 )
 
 // viewOptions are the flags of view.
 type viewOptions struct {
-	scorer *scorer
-	listen string
-	export string
+	scorer  *scorer
+	listen  string
+	export  string
+	traceUI string
 }
 
 func newView() *cobra.Command {
@@ -27,66 +31,48 @@ func newView() *cobra.Command {
 		Short: "Show runs in a browser, from a mean to the cell that made it",
 		Long: `view serves pages of runs on this machine and prints their address: the report, a table of the rollouts, each transcript
 beside the milestones that score it with what every message changed in the world, and the comparison of several runs. It reads only,
-and ends with Ctrl-C. RUN is the --out directory of a run, or the output directory of the original; there are at most eight. The
-milestones are those of the current catalogue.`,
+and ends with Ctrl-C. RUN is the --out directory of a run, finished or in progress, or the output directory of the original; with
+--remote also a sweep, without RUN the only one. There are at most eight. The milestones are those of the current catalogue.`,
 		Example: `  toolsandbox run --agent random --trials 3 --out floor
   toolsandbox view floor
   toolsandbox view floor --export pages`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return process.UsageErrorf("RUN: missing, expected a run's directory")
+			if err := errors.Join(options.scorer.installation.Network.Validate(), telemetry.CheckTraceUI(options.traceUI)); err != nil {
+				return process.UsageErrorf("%w", err)
 			}
-			return options.scorer.view(cmd, args, func(ctx context.Context, v *view.Viewer) error {
-				if options.export != "" {
-					return exportView(ctx, v, options.export, cmd.ErrOrStderr())
-				}
-				return serveView(ctx, v, options.listen, cmd.OutOrStdout())
-			})
+			return options.run(cmd, args)
 		},
 	}
 	options.scorer.register(cmd.Flags())
 	cmd.Flags().StringVar(&options.listen, "listen", "127.0.0.1:0", "loopback `address` of the pages; port 0 is any free one")
 	cmd.Flags().StringVar(&options.export, "export", "", "write the pages as files to a new `directory` instead of serving them (default: none)")
+	cmd.Flags().StringVar(&options.traceUI, "trace-ui", "", "`address` of Jaeger's user interface, to which rollouts link (default: no links)")
 	return cmd
 }
 
-// exportView writes pages as files.
-func exportView(ctx context.Context, v *view.Viewer, dir string, stderr io.Writer) error {
-	count, size, err := v.Export(ctx, dir)
-	if err != nil {
-		return err
+// run writes the pages as files, or serves them until the command is interrupted.
+func (o *viewOptions) run(cmd *cobra.Command, args []string) error {
+	scenarios := view.Memoize(func(ctx context.Context) (map[string]*scenariov1.Scenario, error) {
+		return o.scorer.catalogue.ExpandedByName(ctx, cmd.ErrOrStderr())
+	})
+	evaluator := func(ctx context.Context, do func(context.Context, evaluatorv1.EvaluatorServiceClient) error) error {
+		return o.scorer.use(ctx, cmd.ErrOrStderr(), do)
 	}
-	_, err = fmt.Fprintf(stderr, "pages: %s, %d files, %.1f MB\n", filepath.Join(dir, "index.html"), count, float64(size)/1e6)
-	return err
-}
-
-// serveView serves pages until ctx is done.
-func serveView(ctx context.Context, v *view.Viewer, address string, stdout io.Writer) error {
-	listener, err := view.Listen(ctx, address)
-	if err != nil {
-		return err
+	show := func(ctx context.Context, orchestrator orchestratorv1.OrchestratorServiceClient) error {
+		sources, err := view.OpenAll(ctx, args, o.scorer.acceptEdits, cmd.ErrOrStderr(), scenarios, orchestrator)
+		if err != nil {
+			return err
+		}
+		site := view.NewSite(sources, scenarios, evaluator, o.traceUI)
+		if o.export != "" {
+			return site.Export(ctx, o.export, cmd.ErrOrStderr())
+		}
+		return site.Run(ctx, o.listen, cmd.OutOrStdout())
 	}
-	if _, err := fmt.Fprintf(stdout, "view: http://%s/\n", listener.Addr()); err != nil {
-		_ = listener.Close()
-		return err
+	if !o.scorer.installation.Network.Remote {
+		return show(cmd.Context(), nil)
 	}
-	return v.Serve(ctx, listener)
-}
-
-// view calls do with the pages of runs.
-func (s *scorer) view(cmd *cobra.Command, dirs []string, do func(context.Context, *view.Viewer) error) error {
-	if err := s.installation.Network.Validate(); err != nil {
-		return process.UsageErrorf("%w", err)
-	}
-	runs, err := loadRuns(cmd, dirs, mostRuns, s.acceptEdits)
-	if err != nil {
-		return err
-	}
-	scenarios, err := s.catalogue.ExpandedByName(cmd.Context(), cmd.ErrOrStderr())
-	if err != nil {
-		return err
-	}
-	return s.use(cmd.Context(), cmd.ErrOrStderr(), func(ctx context.Context, client evaluatorv1.EvaluatorServiceClient) error {
-		return do(ctx, view.New(runs, scenarios, client))
+	return standalone.WithTemporary(cmd.Context(), o.scorer.installation, "warn", cmd.ErrOrStderr(), func(ctx context.Context, node *rpc.Node) error {
+		return show(ctx, orchestratorOf(node))
 	})
 }

@@ -1,0 +1,186 @@
+package view
+
+import (
+	"bytes"
+	"compress/flate"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"html"
+	"io"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/toolsandbox/toolsandbox/original/resultfile"
+	"github.com/toolsandbox/toolsandbox/packs"
+	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
+	"github.com/toolsandbox/toolsandbox/runs/analysis"
+	"github.com/toolsandbox/toolsandbox/runs/catalogue"
+	"github.com/toolsandbox/toolsandbox/runs/describe"
+	"github.com/toolsandbox/toolsandbox/runs/results"
+)
+
+// TestExport follows every link of exported pages to a file and an element in it.
+func TestExport(t *testing.T) {
+	scenarios := catalogued(t)
+	scenario := scenarios["turn_off_wifi"]
+	dir := filepath.Join(t.TempDir(), "pages")
+	withViewer(t, scenarios, func(ctx context.Context, v *Viewer) {
+		if _, _, err := v.Export(ctx, dir); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := v.Export(ctx, dir); err == nil || !strings.Contains(err.Error(), "is not empty") {
+			t.Errorf("second export: got %v, want that the directory is not empty", err)
+		}
+	}, writeRun(t, scenario, evil, 600, "turn_off_wifi", "odd #1?%41 name"), writeRun(t, scenario, "Done.", 1, "turn_off_wifi"))
+	pages := linkedPages(t, dir)
+	for _, want := range []string{"rollouts.html", "A/turn_off_wifi.html", "A/turn_off_wifi.html?page-2", "A/turn_off_wifi.html?world-0", "B/turn_off_wifi.html", "compare/turn_off_wifi.html"} {
+		if pages[want] == "" {
+			t.Errorf("no page %s in %d pages", want, len(pages))
+		}
+	}
+}
+
+// linkedPages reads exported pages and follows each of their links.
+func linkedPages(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	pages, files := readExport(t, dir)
+	links := regexp.MustCompile(`(?:href|src)="([^"]*)"`)
+	for name, content := range pages {
+		for _, found := range links.FindAllStringSubmatch(content, -1) {
+			if found[1] == "data:," {
+				continue
+			}
+			link, err := url.Parse(strings.ReplaceAll(found[1], "&amp;", "&"))
+			if err != nil {
+				t.Errorf("%s: link %q: %v", name, found[1], err)
+				continue
+			}
+			target := name
+			if link.Path != "" {
+				target = path.Join(path.Dir(name), link.EscapedPath())
+			}
+			if link.RawQuery != "" && target != "rollouts.html" {
+				target += "?" + link.RawQuery
+			}
+			page, ok := pages[target]
+			if files[target] {
+				continue
+			}
+			if !ok || link.Fragment != "" && !regexp.MustCompile(`id="?`+regexp.QuoteMeta(link.Fragment)+`["> ]`).MatchString(page) {
+				t.Errorf("%s: link %q leads nowhere", name, found[1])
+			}
+		}
+	}
+	return pages
+}
+
+// TestWritePack writes the pages of a pack and follows their links.
+func TestWritePack(t *testing.T) {
+	selection := catalogue.Selection{PackPaths: []string{packs.Timer}}
+	loaded, err := selection.Packs(t.Context(), io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tools, confirm := loaded[0].Tools()
+	dir := filepath.Join(t.TempDir(), "pages")
+	scenarios := func(ctx context.Context) (map[string]*scenariov1.Scenario, error) {
+		return selection.ExpandedByName(ctx, io.Discard)
+	}
+	if err := WritePack(t.Context(), dir, describe.OfPack(loaded[0].Pack, tools, confirm), scenarios, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	pages := linkedPages(t, dir)
+	for path, want := range map[string]string{
+		"index.html": "Table event", "scenario/tea_and_rice.html": "What counts", "scenario/tea_and_rice.html?tools-plain": "as the agent sees them",
+	} {
+		if !strings.Contains(pages[path], want) {
+			t.Errorf("%s: got\n%.3000s\nwant %q in it", path, pages[path], want)
+		}
+	}
+}
+
+// readExport reads exported pages by their escaped paths, as their script does, and the names of
+// the other files.
+func readExport(t *testing.T, dir string) (pages map[string]string, files map[string]bool) {
+	t.Helper()
+	pages, files = make(map[string]string), make(map[string]bool)
+	data := regexp.MustCompile(`src="(?:\.\./)*(data/\d+\.js)" defer></script></head><body data-page="([^"]*)"`)
+	if err := filepath.WalkDir(dir, func(file string, entry os.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		content, err := os.ReadFile(file)
+		name, _ := filepath.Rel(dir, file)
+		if !strings.HasSuffix(name, ".html") {
+			files[name] = true
+			return err
+		}
+		found := data.FindStringSubmatch(string(content))
+		if found == nil {
+			pages[name] = string(content)
+			return err
+		}
+		own, err := url.PathUnescape(html.UnescapeString(found[2]))
+		if err != nil || own != name {
+			t.Errorf("%s: its page is %q, %v", name, own, err)
+		}
+		for path, content := range readChunk(t, filepath.Join(dir, found[1])) {
+			pages[path] = content
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return pages, files
+}
+
+// readChunk reads the pages of a chunk.
+func readChunk(t *testing.T, file string) map[string]string {
+	t.Helper()
+	content, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	encoded, ok := strings.CutPrefix(strings.TrimSuffix(string(content), `")`), `viewChunk("`)
+	compressed, err := base64.StdEncoding.DecodeString(encoded)
+	if err != nil || !ok {
+		t.Fatalf("%s: got %.80q and %v", file, content, err)
+	}
+	var c chunk
+	if err := json.NewDecoder(flate.NewReader(bytes.NewReader(compressed))).Decode(&c); err != nil {
+		t.Fatal(err)
+	}
+	pages := make(map[string]string)
+	for name, parts := range c.Pages {
+		var lines []string
+		for i := 0; i < len(parts); i += 2 {
+			lines = append(lines, c.Lines[parts[i]:parts[i]+parts[i+1]]...)
+		}
+		pages[name] = strings.Join(lines, "\n")
+	}
+	return pages
+}
+
+// TestExportStaysInside exports rollouts whose names lead out of the directory.
+func TestExportStaysInside(t *testing.T) {
+	parent := t.TempDir()
+	for _, name := range []string{"../../out", "a/../../../out"} {
+		summary := &resultfile.Summary{Scenarios: []resultfile.ScenarioResult{{Name: name, Similarity: "0.5"}}}
+		run := analysis.OpenRun("dir", summary, new(results.Reader))
+		if _, _, err := New([]*analysis.Run{run}, nil, nil).Export(t.Context(), filepath.Join(parent, "pages")); err == nil {
+			t.Errorf("%s: got no error", name)
+		}
+		if err := os.RemoveAll(filepath.Join(parent, "pages")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if left, err := os.ReadDir(parent); err != nil || len(left) > 0 {
+		t.Errorf("got %v and %v, want nothing outside", left, err)
+	}
+}
