@@ -1,0 +1,106 @@
+package bus_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/toolsandbox/toolsandbox/internal/bus"
+	"github.com/toolsandbox/toolsandbox/internal/testkit/natstest"
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
+	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
+)
+
+// TestNothingExpires checks that no stream has an age limit: only orchestrators know what has ended.
+func TestNothingExpires(t *testing.T) {
+	cfg := natstest.OneShard
+	cfg.Retention = time.Hour
+	for _, stream := range bus.StreamConfigs(cfg) {
+		if stream.MaxAge != 0 {
+			t.Errorf("%s: got an age limit of %s, want none", stream.Name, stream.MaxAge)
+		}
+	}
+}
+
+// TestRetainDocuments keeps documents while a sweep from their time exists, and removes them
+// afterwards. A document that is stored again lasts as long again. A retention that is set later
+// counts without a restart.
+func TestRetainDocuments(t *testing.T) {
+	conn := natstest.Connect(t, t.TempDir())
+	js, cfg := jetStream(t, conn), natstest.OneShard
+	b := natstest.Open(t, conn, cfg)
+	cfg.Retention = 400 * time.Millisecond
+	if err := bus.Init(t.Context(), js, cfg, func(err error) { t.Errorf("Init waits: %v", err) }); err != nil {
+		t.Fatal(err)
+	}
+	setup, tools, evaluation := &setupv1.Setup{Name: "one"}, &agentgwv1.ToolSet{}, &evaluationv1.Evaluation{}
+	messages := func(stream string) (n, first uint64) {
+		t.Helper()
+		found, err := js.Stream(t.Context(), stream)
+		if err != nil {
+			t.Fatal(err)
+		}
+		state := found.CachedInfo().State
+		return state.Msgs, state.FirstSeq
+	}
+	_, setupErr := b.PutSetup(t.Context(), setup)
+	_, toolsErr := b.PutTools(t.Context(), tools)
+	_, evaluationErr := b.PutEvaluation(t.Context(), evaluation)
+	if err := errors.Join(setupErr, toolsErr, evaluationErr, b.PutSweep(t.Context(), &busv1.Sweep{Id: "s"})); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	failed := func(err error) { t.Errorf("Retain: got %v, want nil", err) }
+	passes := make(chan time.Time)
+	var group sync.WaitGroup
+	group.Go(func() {
+		b.Sweeps.Retain(ctx, func(ctx context.Context, before time.Time) error {
+			select {
+			case passes <- before:
+			case <-ctx.Done():
+			}
+			return nil
+		}, failed)
+	})
+	group.Go(func() { b.Evaluations.Retain(ctx, failed) })
+	defer group.Wait()
+	defer stop()
+	limit := time.After(time.Minute)
+	next := func() (before time.Time) {
+		t.Helper()
+		select {
+		case before = <-passes:
+		case <-limit:
+			t.Fatal("passes: got too few within a minute")
+		}
+		return before
+	}
+	began := time.Now()
+	for before := began.Add(-time.Hour); before.Before(began.Add(cfg.Retention)); { // the documents are two retentions old
+		before = next()
+	}
+	for _, stream := range []string{"SETUP", "EVALUATION"} {
+		if n, _ := messages(stream); n == 0 {
+			t.Errorf("%s: got nothing, want the documents of the sweep", stream)
+		}
+	}
+	if _, err := b.PutSetup(t.Context(), setup); err != nil {
+		t.Fatal(err)
+	}
+	if n, first := messages("SETUP"); n != 2 || first != 2 {
+		t.Errorf("SETUP: got %d documents from %d on, want two from the second on, since the first was stored again", n, first)
+	}
+	if err := b.RemovePlan(t.Context(), "s"); err != nil {
+		t.Fatal(err)
+	}
+	for left := uint64(1); left > 0; {
+		next()
+		n, _ := messages("SETUP")
+		evaluations, _ := messages("EVALUATION")
+		left = n + evaluations
+	}
+}
