@@ -3,6 +3,7 @@ package bus_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -28,28 +29,32 @@ func TestNothingExpires(t *testing.T) {
 
 // TestRetainDocuments keeps documents while a sweep from their time exists, and removes them
 // afterwards. A document that is stored again lasts as long again. A retention that is set later
-// counts without a restart.
+// counts without a restart. The services do it as their users of NATS.
 func TestRetainDocuments(t *testing.T) {
-	conn := natstest.Connect(t, t.TempDir())
-	js, cfg := jetStream(t, conn), natstest.OneShard
-	b := natstest.Open(t, conn, cfg)
-	cfg.Retention = 400 * time.Millisecond
-	if err := bus.Init(t.Context(), js, cfg, func(err error) { t.Errorf("Init waits: %v", err) }); err != nil {
-		t.Fatal(err)
-	}
-	setup, tools, evaluation := &setupv1.Setup{Name: "one"}, &agentgwv1.ToolSet{}, &evaluationv1.Evaluation{}
-	messages := func(stream string) (n, first uint64) {
+	_, as := natstest.Secured(t, securedShards)
+	js := jetStream(t, as(bus.RoleOperator))
+	cfg := bus.Config{Shards: securedShards, Replicas: 1, CreateTimeout: time.Minute}
+	remake := func() {
 		t.Helper()
-		found, err := js.Stream(t.Context(), stream)
+		if err := bus.Init(t.Context(), js, cfg, func(err error) { t.Logf("Init waits: %v", err) }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	remake()
+	open := func(role bus.Role) *bus.Bus {
+		b, err := bus.Open(t.Context(), jetStream(t, as(role)), role)
 		if err != nil {
 			t.Fatal(err)
 		}
-		state := found.CachedInfo().State
-		return state.Msgs, state.FirstSeq
+		return b
 	}
+	b, evaluator := open(bus.RoleOrchestrator), open(bus.RoleEvaluator)
+	cfg.Retention = 400 * time.Millisecond
+	remake()
+	setup := &setupv1.Setup{Name: "one"}
 	_, setupErr := b.PutSetup(t.Context(), setup)
-	_, toolsErr := b.PutTools(t.Context(), tools)
-	_, evaluationErr := b.PutEvaluation(t.Context(), evaluation)
+	_, toolsErr := b.PutTools(t.Context(), &agentgwv1.ToolSet{})
+	_, evaluationErr := evaluator.PutEvaluation(t.Context(), &evaluationv1.Evaluation{})
 	if err := errors.Join(setupErr, toolsErr, evaluationErr, b.PutSweep(t.Context(), &busv1.Sweep{Id: "s"})); err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +71,7 @@ func TestRetainDocuments(t *testing.T) {
 			return nil
 		}, failed)
 	})
-	group.Go(func() { b.Evaluations.Retain(ctx, failed) })
+	group.Go(func() { evaluator.Evaluations.Retain(ctx, failed) })
 	defer group.Wait()
 	defer stop()
 	limit := time.After(time.Minute)
@@ -79,9 +84,20 @@ func TestRetainDocuments(t *testing.T) {
 		}
 		return before
 	}
-	began := time.Now()
-	for before := began.Add(-time.Hour); before.Before(began.Add(cfg.Retention)); { // the documents are two retentions old
-		before = next()
+	for old := false; !old; {
+		var err error
+		if old, err = b.IsOlder(t.Context(), "s", next()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	messages := func(stream string) (n, first uint64) {
+		t.Helper()
+		found, err := js.Stream(t.Context(), stream)
+		if err != nil {
+			t.Fatal(err)
+		}
+		state := found.CachedInfo().State
+		return state.Msgs, state.FirstSeq
 	}
 	for _, stream := range []string{"SETUP", "EVALUATION"} {
 		if n, _ := messages(stream); n == 0 {
@@ -94,7 +110,10 @@ func TestRetainDocuments(t *testing.T) {
 	if n, first := messages("SETUP"); n != 2 || first != 2 {
 		t.Errorf("SETUP: got %d documents from %d on, want two from the second on, since the first was stored again", n, first)
 	}
-	if err := b.RemovePlan(t.Context(), "s"); err != nil {
+	if sweeps, err := b.StoredSweeps(t.Context()); err != nil || !slices.Equal(sweeps, []bus.StoredSweep{{ID: "s", Planned: true}}) {
+		t.Errorf("sweeps: got %v and %v, want the one", sweeps, err)
+	}
+	if err := errors.Join(b.RemoveSweepData(t.Context(), "s"), b.RemovePlan(t.Context(), "s"), b.RemoveControl(t.Context(), "s")); err != nil {
 		t.Fatal(err)
 	}
 	for left := uint64(1); left > 0; {
