@@ -49,7 +49,7 @@ func (b *store) retain(ctx context.Context, documents string, remove func(ctx co
 		if retention > 0 {
 			delay = min(max(retention/passes, shortestPass), longestPass)
 		}
-		if err != nil && ctx.Err() == nil {
+		if err != nil && retention > 0 && ctx.Err() == nil {
 			onError(fmt.Errorf("remove what is older than the retention: %w", err))
 		}
 		if first || err != nil {
