@@ -22,16 +22,17 @@ const (
 	earlyPass = time.Minute
 )
 
-// Retain calls remove at intervals, until ctx is done, with the time of which older sweeps are to
-// be removed, and removes the documents that only they could need. That time is by the clock of
+// Retain calls remove at intervals, until ctx is done, with a time: sweeps that ended before are to
+// be removed. Then it removes the documents that only they could need. The time is by the clock of
 // NATS. Without a retention it removes nothing. Changes of the retention count from the next pass
-// on. It calls onError with an error of a pass; the next one repeats what is left. Several processes
-// may call it at once.
+// on. It calls onError with an error of a pass; the next one repeats what is left. Several
+// processes may call it at once.
 func (b Sweeps) Retain(ctx context.Context, remove func(ctx context.Context, before time.Time) error, onError func(error)) {
 	b.retain(ctx, setupStream, remove, onError)
 }
 
-// Retain removes the evaluations that no sweep needs, as the method of Sweeps does setups and tool lists.
+// Retain removes the evaluations that no sweep needs, as the method of Sweeps does setups and tool
+// lists.
 func (b Evaluations) Retain(ctx context.Context, onError func(error)) {
 	b.documents.retain(ctx, evaluationStream, func(context.Context, time.Time) error { return nil }, onError)
 }
@@ -87,8 +88,8 @@ func (b *store) setRetention(made *jetstream.StreamInfo) error {
 }
 
 // removeDocuments removes the documents that no stored sweep can need: those that were a retention
-// old when the oldest of these sweeps was created. A document that a new sweep needs is at most half
-// a retention old, because its creation stores older ones again.
+// old when the oldest of these sweeps was created. A document that a new sweep needs is at most
+// half a retention old, because its creation stores older ones again.
 func (b *store) removeDocuments(ctx context.Context, stream string, now time.Time, retention time.Duration) error {
 	oldest, err := b.nextMessage(ctx, sweepStream, sweepPlanSubject("*"), 1)
 	switch {

@@ -16,7 +16,7 @@ import (
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 )
 
-// TestNothingExpires checks that no stream has an age limit: only orchestrators know what has ended.
+// TestNothingExpires checks that no stream has an age limit: NATS does not know what has ended.
 func TestNothingExpires(t *testing.T) {
 	cfg := natstest.OneShard
 	cfg.Retention = time.Hour

@@ -15,9 +15,9 @@ const retentionName = "retention"
 const removalTimeout = 5 * time.Minute
 
 // retain deletes sweeps that ended longer ago than the retention of the streams, until ctx is done.
-// One orchestrator does it, the owner of retentionName. Two of them at once do no harm, because each
-// step of a deletion may be repeated; and one that dies in a deletion leaves its mark, at which the
-// next pass continues.
+// One orchestrator does it, the owner of retentionName. Two of them at once do no harm, because
+// each step of a deletion may be repeated. One that dies in a deletion leaves its mark, at which
+// the next pass continues.
 func (s *server) retain(ctx context.Context, replicas *bus.Replicas) {
 	s.bus.Retain(ctx, func(ctx context.Context, before time.Time) error {
 		if owner, _ := replicas.Owner(retentionName); owner != replicas.Name() {

@@ -56,8 +56,8 @@ func (i *installation) stored(t *testing.T, sweeps ...string) map[string]string 
 	return all
 }
 
-// play stores a sweep of two rollouts, the first of which has a log, tables and a recorded turn. The
-// first rollouts have ended, and with as many results the queue is empty.
+// play stores a sweep of two rollouts, the first of which has a log, tables and a recorded turn. So
+// many rollouts have a result; if both have, the queue is empty.
 func (i *installation) play(t *testing.T, id string, results int) {
 	t.Helper()
 	i.create(t, id, spec("one", "two"))
