@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
+
 	"github.com/toolsandbox/toolsandbox/internal/bus"
 	"github.com/toolsandbox/toolsandbox/internal/testkit/natstest"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
@@ -27,12 +29,12 @@ func TestNothingExpires(t *testing.T) {
 	}
 }
 
-// TestRetainDocuments keeps documents while a sweep from their time exists, and removes them
-// afterwards. A document that is stored again lasts as long again. A retention that is set later
-// counts without a restart. The services do it as their users of NATS.
-func TestRetainDocuments(t *testing.T) {
+// openRetaining opens the bus as an orchestrator and an evaluator do, as their users of NATS, with a
+// retention that is set later.
+func openRetaining(t *testing.T, retention time.Duration) (js jetstream.JetStream, orchestrator, evaluator *bus.Bus) {
+	t.Helper()
 	_, as := natstest.Secured(t, securedShards)
-	js := jetStream(t, as(bus.RoleOperator))
+	js = jetStream(t, as(bus.RoleOperator))
 	cfg := bus.Config{Shards: securedShards, Replicas: 1, CreateTimeout: time.Minute}
 	remake := func() {
 		t.Helper()
@@ -48,22 +50,22 @@ func TestRetainDocuments(t *testing.T) {
 		}
 		return b
 	}
-	b, evaluator := open(bus.RoleOrchestrator), open(bus.RoleEvaluator)
-	cfg.Retention = 400 * time.Millisecond
+	orchestrator, evaluator = open(bus.RoleOrchestrator), open(bus.RoleEvaluator)
+	cfg.Retention = retention
 	remake()
-	setup := &setupv1.Setup{Name: "one"}
-	_, setupErr := b.PutSetup(t.Context(), setup)
-	_, toolsErr := b.PutTools(t.Context(), &agentgwv1.ToolSet{})
-	_, evaluationErr := evaluator.PutEvaluation(t.Context(), &evaluationv1.Evaluation{})
-	if err := errors.Join(setupErr, toolsErr, evaluationErr, b.PutSweep(t.Context(), &busv1.Sweep{Id: "s"})); err != nil {
-		t.Fatal(err)
-	}
+	return js, orchestrator, evaluator
+}
+
+// retain has both remove what is old until the test ends. next waits for the next pass of the
+// orchestrator and returns its time.
+func retain(t *testing.T, orchestrator, evaluator *bus.Bus) (next func() (before time.Time)) {
+	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	failed := func(err error) { t.Errorf("Retain: got %v, want nil", err) }
 	passes := make(chan time.Time)
 	var group sync.WaitGroup
 	group.Go(func() {
-		b.Sweeps.Retain(ctx, func(ctx context.Context, before time.Time) error {
+		orchestrator.Sweeps.Retain(ctx, func(ctx context.Context, before time.Time) error {
 			select {
 			case passes <- before:
 			case <-ctx.Done():
@@ -72,10 +74,12 @@ func TestRetainDocuments(t *testing.T) {
 		}, failed)
 	})
 	group.Go(func() { evaluator.Evaluations.Retain(ctx, failed) })
-	defer group.Wait()
-	defer stop()
+	t.Cleanup(func() {
+		stop()
+		group.Wait()
+	})
 	limit := time.After(time.Minute)
-	next := func() (before time.Time) {
+	return func() (before time.Time) {
 		t.Helper()
 		select {
 		case before = <-passes:
@@ -84,6 +88,20 @@ func TestRetainDocuments(t *testing.T) {
 		}
 		return before
 	}
+}
+
+// TestRetainDocuments keeps documents while a sweep from their time exists, and removes them
+// afterwards. A document that is stored again lasts as long again.
+func TestRetainDocuments(t *testing.T) {
+	js, b, evaluator := openRetaining(t, 400*time.Millisecond)
+	setup := &setupv1.Setup{Name: "one"}
+	_, setupErr := b.PutSetup(t.Context(), setup)
+	_, toolsErr := b.PutTools(t.Context(), &agentgwv1.ToolSet{})
+	_, evaluationErr := evaluator.PutEvaluation(t.Context(), &evaluationv1.Evaluation{})
+	if err := errors.Join(setupErr, toolsErr, evaluationErr, b.PutSweep(t.Context(), &busv1.Sweep{Id: "s"})); err != nil {
+		t.Fatal(err)
+	}
+	next := retain(t, b, evaluator)
 	for old := false; !old; {
 		var err error
 		if old, err = b.IsOlder(t.Context(), "s", next()); err != nil {
