@@ -58,6 +58,9 @@ func (s *server) removeIfOlder(ctx context.Context, sweep bus.StoredSweep, befor
 	if err != nil {
 		return false, err
 	}
+	if !sweep.Planned && !control.GetDeleted() && control.LimitsRound != nil {
+		return false, nil // its plan is lost: its creation stores that again
+	}
 	old, err := s.bus.IsOlder(ctx, sweep.ID, before)
 	switch {
 	case err != nil || !old && !(sweep.Planned && control.GetDeleted()):

@@ -153,11 +153,16 @@ func TestRetentionKeepsOpenSweeps(t *testing.T) {
 
 // TestRetentionContinues has orchestrators die in deletions: the next pass completes them, before
 // their time. A reservation whose sweep never came is removed with the turns that were prepared for
-// it, and what a deleted sweep got late with its mark.
+// it, and what a deleted sweep got late with its mark. A sweep whose plan is lost stays.
 func TestRetentionContinues(t *testing.T) {
 	i := installServer(t)
 	i.play(t, "s", 2)
 	i.play(t, "marked", 2)
+	i.play(t, "lost", 2)
+	if err := i.Bus().RemovePlan(t.Context(), "lost"); err != nil {
+		t.Fatal(err)
+	}
+	lost := i.stored(t, "lost")["lost"]
 	dying := newServer(t, i)
 	died := errors.New("died")
 	dying.eachToolHost = func(context.Context, func(grpc.ClientConnInterface) error) error { return died }
@@ -171,15 +176,15 @@ func TestRetentionContinues(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sweeps := []string{"s", "marked", "reserved"}
+	sweeps := []string{"s", "marked", "reserved", "lost"}
 	service := newServer(t, i)
 	for _, step := range []struct {
 		what   string
 		before time.Time
 		want   map[string]string
 	}{
-		{"before its time", time.Now().Add(-time.Hour), map[string]string{"s": "mark", "marked": "mark", "reserved": "control turn"}},
-		{"later", time.Now().Add(time.Hour), map[string]string{"s": "", "marked": "", "reserved": ""}},
+		{"before its time", time.Now().Add(-time.Hour), map[string]string{"s": "mark", "marked": "mark", "reserved": "control turn", "lost": lost}},
+		{"later", time.Now().Add(time.Hour), map[string]string{"s": "", "marked": "", "reserved": "", "lost": lost}},
 	} {
 		if err := service.removeOlder(within(t), step.before); err != nil {
 			t.Fatal(err)
