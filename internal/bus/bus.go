@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"sync/atomic"
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -51,8 +52,7 @@ const documentCacheSize = 4096
 type Config struct {
 	// Shards is the number of BUS and of SNAPSHOT streams.
 	Shards int
-	// Retention is how long logs, snapshots, results and documents are retained. 0 means without
-	// limit.
+	// Retention is how long the orchestrators keep a sweep after its end. 0 means without limit.
 	Retention time.Duration
 	// Bytes bounds all streams together, each with a fixed part, on each NATS server that has a
 	// replica. 0 means without limit. The server reserves them.
@@ -73,7 +73,7 @@ func DefaultConfig() Config {
 func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
 	fs.IntVar(&c.Shards, "bus-shards", c.Shards, "number of message log streams; it stays what it was when they were made")
 	fs.IntVar(&c.Replicas, "bus-replicas", c.Replicas, "JetStream replicas of each stream")
-	fs.DurationVar(&c.Retention, "bus-retention", c.Retention, "retention of logs, snapshots and results; 0 keeps them for ever")
+	fs.DurationVar(&c.Retention, "bus-retention", c.Retention, "time after the end of a sweep at which all of it is removed; 0 keeps it for ever")
 	fs.Int64Var(&c.Bytes, "bus-bytes", c.Bytes, "most bytes of all streams on one NATS server; a full stream makes sweeps wait; 0 is no limit")
 	fs.DurationVar(&c.CreateTimeout, "bus-create-timeout", c.CreateTimeout, "longest wait for the creation of one stream, such as for a leader of the NATS servers")
 }
@@ -110,7 +110,7 @@ func (c Config) bytesOf(share int64) int64 {
 type store struct {
 	js        jetstream.JetStream
 	shards    int
-	retention time.Duration
+	retention atomic.Int64 // in nanoseconds, as this process has read it last
 	streams   map[string]jetstream.Stream
 	setups    *lru.Cache[string, *setupv1.Setup]
 }

@@ -155,7 +155,7 @@ func TestLostDocumentsAreStoredAgain(t *testing.T) {
 		if err = errors.Join(err, put()); err != nil {
 			t.Fatal(err)
 		}
-		if err := stream.Purge(t.Context()); err != nil { // as if it had expired
+		if err := stream.Purge(t.Context()); err != nil { // as if it was lost
 			t.Fatal(err)
 		}
 		if err := errors.Join(put(), put()); err != nil {

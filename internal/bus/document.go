@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
@@ -25,7 +26,7 @@ func Digest(document proto.Message) (digest string, raw []byte, err error) {
 	return hex.EncodeToString(sum[:]), raw, nil
 }
 
-// PutSetup stores a setup under its digest. It is idempotent and renews the retention. The caller
+// PutSetup stores a setup under its digest. It is idempotent. The caller
 // must not change the setup afterwards.
 func (b Setups) PutSetup(ctx context.Context, setup *setupv1.Setup) (string, error) {
 	digest, raw, err := Digest(setup)
@@ -53,7 +54,7 @@ func (b Setups) Setup(ctx context.Context, digest string) (*setupv1.Setup, error
 	return setup, nil
 }
 
-// PutTools stores a list of tools under its digest. It is idempotent and renews the retention.
+// PutTools stores a list of tools under its digest. It is idempotent.
 func (b ToolSets) PutTools(ctx context.Context, tools *agentgwv1.ToolSet) (string, error) {
 	digest, raw, err := Digest(tools)
 	if err != nil {
@@ -74,7 +75,7 @@ func (b ToolSets) Tools(ctx context.Context, digest string) (*agentgwv1.ToolSet,
 	return tools, nil
 }
 
-// PutEvaluation stores an evaluation under its digest. It is idempotent and renews the retention.
+// PutEvaluation stores an evaluation under its digest. It is idempotent.
 // The caller must not change the evaluation afterwards. Only the evaluator calls PutEvaluation and
 // Evaluation.
 func (b Evaluations) PutEvaluation(ctx context.Context, evaluation *evaluationv1.Evaluation) (string, error) {
@@ -103,12 +104,16 @@ func (b Evaluations) Evaluation(ctx context.Context, digest string) (*evaluation
 	return evaluation, nil
 }
 
-// putDocument stores a document unless it exists. With a retention time it stores it again, so that
-// it is retained as long as the sweep that needs it.
+// putDocument stores a document unless it exists. One that is older than half the retention is
+// stored again: removeDocuments must not take it from a sweep that is being created.
 func (b *store) putDocument(ctx context.Context, stream, subject string, raw []byte) error {
 	existing, err := b.create(ctx, stream, subject, raw, nil)
-	if err != nil || existing == nil || bytes.Equal(existing, raw) && b.retention == 0 {
+	if err != nil || existing == nil {
 		return err
+	}
+	retention := time.Duration(b.retention.Load())
+	if bytes.Equal(existing.Data, raw) && (retention == 0 || time.Since(existing.Time) < retention/2) {
+		return nil
 	}
 	if _, _, err := b.publish(ctx, subject, raw); err != nil {
 		return err

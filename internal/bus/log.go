@@ -97,7 +97,7 @@ func (b Logs) ReadLog(ctx context.Context, rolloutID string) (*Log, error) {
 			break
 		}
 		if msg, err = b.messageAt(ctx, stream, previous); errors.Is(err, ErrNotFound) {
-			err = fmt.Errorf("%w: log of rollout %s, stream %s, sequence %d: entry %d is gone or cannot be read; it may have been kept for longer than --bus-retention",
+			err = fmt.Errorf("%w: log of rollout %s, stream %s, sequence %d: entry %d is gone or cannot be read",
 				ErrDamaged, rolloutID, stream, previous, entry.GetNumber()-1)
 		}
 	}

@@ -117,9 +117,11 @@ func Open(ctx context.Context, js jetstream.JetStream, roles ...Role) (*Bus, err
 		return nil, fmt.Errorf("open bus: %w", err)
 	}
 	made := first.CachedInfo().Config
-	b.retention = made.MaxAge
 	if b.shards, err = strconv.Atoi(made.Metadata[shardsKey]); err != nil {
 		return nil, fmt.Errorf("open bus: stream %s was not made by toolsandbox bus init: its metadata has no %s", setupStream, shardsKey)
+	}
+	if err := b.setRetention(first.CachedInfo()); err != nil {
+		return nil, fmt.Errorf("open bus: %w", err)
 	}
 	for _, stream := range streamsOf(b.shards, roles...) {
 		if b.streams[stream], err = lookUp(ctx, js, stream); err != nil {

@@ -74,9 +74,9 @@ func TestInitChanges(t *testing.T) {
 	if err := bus.Init(t.Context(), js, cfg, never); err != nil {
 		t.Fatal(err)
 	}
-	stream, err := js.Stream(t.Context(), "BUS_0")
-	if err != nil || stream.CachedInfo().Config.MaxAge != time.Hour {
-		t.Errorf("BUS_0: got %v, want one of an hour", err)
+	stream, err := js.Stream(t.Context(), "SETUP")
+	if err != nil || stream.CachedInfo().Config.Metadata["toolsandbox-retention"] != "1h0m0s" {
+		t.Errorf("SETUP: got %v, want one with an hour", err)
 	}
 }
 

@@ -155,7 +155,7 @@ func (b Recordings) PutAnswer(ctx context.Context, rolloutID string, n int32, ra
 
 func (b Recordings) put(ctx context.Context, stream, subject string, raw []byte) error {
 	existing, err := b.create(ctx, stream, subject, raw, checkSealed)
-	if err == nil && existing != nil && !bytes.Equal(existing, raw) {
+	if err == nil && existing != nil && !bytes.Equal(existing.Data, raw) {
 		err = ErrExists
 	}
 	if err != nil {
@@ -195,7 +195,7 @@ func (b Recordings) visit(ctx context.Context, stream, subject string, visit Vis
 	for _, index := range indices {
 		msg, _, err := b.newestSealed(ctx, stream, subject+"."+strconv.Itoa(int(index)))
 		if errors.Is(err, ErrNotFound) {
-			continue // it has just expired, or is foreign
+			continue // it was just removed, or is foreign
 		}
 		if err != nil {
 			return fmt.Errorf("read %s: %w", subject, err)

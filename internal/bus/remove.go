@@ -36,3 +36,12 @@ func (b Sweeps) RemovePlan(ctx context.Context, sweepID string) error {
 	}
 	return nil
 }
+
+// RemoveControl removes the control state of a sweep without a plan, and with it the mark that its
+// id was used. It is idempotent.
+func (b Controls) RemoveControl(ctx context.Context, sweepID string) error {
+	if err := b.purge(ctx, sweepStream, sweepControlSubject(sweepID)); err != nil {
+		return fmt.Errorf("remove control of sweep %s: %w", sweepID, err)
+	}
+	return nil
+}

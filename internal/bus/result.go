@@ -63,7 +63,7 @@ func (b Sweeps) PutSweep(ctx context.Context, sweep *busv1.Sweep) error {
 		return fmt.Errorf("store sweep %s: %w", sweep.GetId(), err)
 	}
 	existing, err := b.create(ctx, sweepStream, sweepPlanSubject(sweep.GetId()), raw, checkSealed)
-	if err == nil && existing != nil && !bytes.Equal(existing, raw) {
+	if err == nil && existing != nil && !bytes.Equal(existing.Data, raw) {
 		err = ErrExists
 	}
 	if err != nil {

@@ -88,42 +88,39 @@ func resultSubject(rolloutID string, round int32) string {
 }
 
 // streamConfigs lists every stream of an installation, in a fixed order. A stream that has its
-// bytes takes nothing more, because what it has may belong to a sweep that runs.
+// bytes takes nothing more, and no message has an age limit, because what it has may belong to a
+// sweep that has not ended.
 func streamConfigs(cfg Config) []jetstream.StreamConfig {
-	withRetention := func(share int64, name string, subjects ...string) jetstream.StreamConfig {
+	newStream := func(share int64, name string, subjects ...string) jetstream.StreamConfig {
 		return jetstream.StreamConfig{
 			Name:        name,
 			Subjects:    subjects,
 			Storage:     jetstream.FileStorage,
 			Retention:   jetstream.LimitsPolicy,
-			MaxAge:      cfg.Retention,
 			MaxBytes:    cfg.bytesOf(share),
 			Discard:     jetstream.DiscardNew,
 			Replicas:    cfg.Replicas,
 			AllowDirect: true,
-			Metadata:    map[string]string{shardsKey: strconv.Itoa(cfg.Shards)},
+			Metadata:    map[string]string{shardsKey: strconv.Itoa(cfg.Shards), retentionKey: cfg.Retention.String()},
 		}
 	}
-	jobs := withRetention(jobShare, jobStream, "jobs.>")
+	jobs := newStream(jobShare, jobStream, "jobs.>")
 	jobs.Retention = jetstream.WorkQueuePolicy
-	jobs.MaxAge = 0
-	members := withRetention(memberShare, memberStream, "member.*")
-	members.MaxAge = 0
 	// No stream has MaxMsgsPerSubject: nats-server 2.15.2 never returns if the message to remove is
 	// unreadable.
 	streams := []jetstream.StreamConfig{
 		jobs,
-		members,
-		withRetention(resultShare, resultStream, "result.>"),
-		withRetention(sweepShare, sweepStream, "sweep.>"),
-		withRetention(setupShare, setupStream, "setup.*", "tools.*"),
-		withRetention(evaluationShare, evaluationStream, "evaluation.*"),
-		withRetention(recordingShare, recordingStream, "turn.>", "answer.>"),
+		newStream(memberShare, memberStream, "member.*"),
+		newStream(resultShare, resultStream, "result.>"),
+		newStream(sweepShare, sweepStream, "sweep.>"),
+		newStream(setupShare, setupStream, "setup.*", "tools.*"),
+		newStream(evaluationShare, evaluationStream, "evaluation.*"),
+		newStream(recordingShare, recordingStream, "turn.>", "answer.>"),
 	}
 	for shard := range cfg.Shards {
 		streams = append(streams,
-			withRetention(logShare/int64(cfg.Shards), logStream(shard), streamSubject("bus", shard)),
-			withRetention(snapshotShare/int64(cfg.Shards), snapshotStream(shard), streamSubject("snapshot", shard)))
+			newStream(logShare/int64(cfg.Shards), logStream(shard), streamSubject("bus", shard)),
+			newStream(snapshotShare/int64(cfg.Shards), snapshotStream(shard), streamSubject("snapshot", shard)))
 	}
 	return streams
 }
@@ -174,7 +171,7 @@ func attempt(ctx context.Context, stream string, request func(ctx context.Contex
 // unavailableError names the stream that did not answer or is full, and a remedy.
 func unavailableError(stream string, err error) error {
 	if isFull(err) {
-		return fmt.Errorf("stream %s: %w: it takes nothing until what it has is older than --bus-retention: raise --bus-bytes with toolsandbox bus init", stream, ErrFull)
+		return fmt.Errorf("stream %s: %w: it takes nothing until sweeps that have ended are removed: remove some with toolsandbox sweep delete, or raise --bus-bytes with toolsandbox bus init", stream, ErrFull)
 	}
 	return fmt.Errorf("%w: stream %s: %w: see that NATS runs and has this stream", ErrUnavailable, stream, err)
 }
@@ -198,7 +195,9 @@ func streamOf(subject string) string {
 // create returns that; after a lost acknowledgement that may be this call's own. A message that
 // cannot be read is lost, and one that check rejects is foreign: it is removed and the new one
 // takes its place. check may be nil.
-func (b *store) create(ctx context.Context, stream, subject string, raw []byte, check func(*jetstream.RawStreamMsg) error) (existing []byte, err error) {
+func (b *store) create(
+	ctx context.Context, stream, subject string, raw []byte, check func(*jetstream.RawStreamMsg) error,
+) (existing *jetstream.RawStreamMsg, err error) {
 	for {
 		_, _, err := b.publish(ctx, subject, raw, expectLast(0))
 		if !isWrongSequence(err) {
@@ -209,7 +208,7 @@ func (b *store) create(ctx context.Context, stream, subject string, raw []byte, 
 			return nil, err
 		}
 		if stored != nil && (check == nil || check(stored) == nil) {
-			return stored.Data, nil
+			return stored, nil
 		}
 		if stored != nil {
 			if err := b.remove(ctx, stream, stored.Sequence); err != nil {

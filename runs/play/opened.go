@@ -106,6 +106,7 @@ func (r *opened) create(ctx context.Context, nothing bool) (stored map[string]bo
 		if err := r.checkResults(r.directory, r.spec, record, stored, r.stderr); err != nil {
 			return nil, err
 		}
+		record.ForgetTabled()
 		played = prepared.IsComplete(stored) && len(record.Damaged()) == 0
 	}
 	if !played {

@@ -79,7 +79,7 @@ func (o *Options) contradicts(spec sweep.Spec) error {
 
 // compareReplay prints the rollouts that differ from the replayed run, and returns the error; nil
 // if there are none. rollouts are those of the replay.
-func (o *Options) compareReplay(stderr io.Writer, rollouts []results.Outcome) error {
+func (o *Options) compareReplay(stderr io.Writer, rollouts []results.Rollout) error {
 	if o.replayed == nil {
 		return nil
 	}
@@ -88,7 +88,8 @@ func (o *Options) compareReplay(stderr io.Writer, rollouts []results.Outcome) er
 		first[rollout.Name] = rollout
 	}
 	different := 0
-	for _, rollout := range rollouts {
+	for _, played := range rollouts {
+		rollout := played.Outcome()
 		var how string
 		switch was, ok := first[rollout.Name]; {
 		case rollout.Damage != "":

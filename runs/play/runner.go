@@ -365,7 +365,7 @@ func (o *Options) playRun(
 func (o *Options) conclude(ctx context.Context, watched error, collector *collector, stdout, stderr io.Writer) error {
 	var different error
 	if collector.planned != nil {
-		different = errors.Join(o.damage(stderr, collector.record.Damaged()), o.compareReplay(stderr, collector.record.Rollouts))
+		different = errors.Join(o.damage(stderr, collector.record.Damaged()), o.compareReplay(stderr, collector.rollouts))
 	}
 	if spent, ok := errors.AsType[*sweep.SpendLimitError](watched); ok {
 		return errors.Join(o.show(stdout, stderr, collector), o.verdict(collector), fmt.Errorf("%w; %d of %d rollouts are done: then continue with %s",

@@ -14,8 +14,10 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/toolsandbox/toolsandbox/internal/process"
+	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	"github.com/toolsandbox/toolsandbox/original/resultfile"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/runs/report"
 	"github.com/toolsandbox/toolsandbox/runs/results"
@@ -168,7 +170,7 @@ func (c *competition) play(ctx context.Context) error {
 	for {
 		step := c.design.Next(c.scores)
 		if step.Ended() {
-			return nil
+			return cause(ctx, c.cancelRest(ctx))
 		}
 		for agent, rollouts := range step.Rollouts {
 			if err := c.queue(ctx, agent, rollouts); err != nil {
@@ -176,6 +178,17 @@ func (c *competition) play(ctx context.Context) error {
 			}
 		}
 	}
+}
+
+// cancelRest ends the sweeps. Otherwise they stay open, and services keep open sweeps for ever.
+func (c *competition) cancelRest(ctx context.Context) error {
+	for _, run := range c.runs {
+		client := orchestratorv1.NewOrchestratorServiceClient(run.services.Node().Conn(rpc.Orchestrator))
+		if _, err := sweep.Cancel(ctx, client, run.playing); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // queue has an agent play rollouts, and waits for them.

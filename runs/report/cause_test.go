@@ -1,6 +1,7 @@
 package report
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -18,7 +19,7 @@ func caused(score float64, causes ...results.Cause) results.CausedScore {
 func writeCauses(t *testing.T, scores []results.CausedScore, unscored int) string {
 	t.Helper()
 	var out strings.Builder
-	if err := WriteCauses(&out, results.CountCauses(scores, len(scores)+unscored, max(unscored-1, 0))); err != nil {
+	if err := WriteCauses(&out, results.CountCauses(slices.Values(scores), len(scores)+unscored, max(unscored-1, 0))); err != nil {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(out.String()) {

@@ -115,7 +115,7 @@ func (r *Rescore) countCauses(selected []int) *results.CauseCounts {
 			scores = append(scores, results.CausedScore{Score: score, Causes: r.causes[r.entries[i].Name]})
 		}
 	}
-	return results.CountCauses(scores, len(selected), userUnscored)
+	return results.CountCauses(slices.Values(scores), len(selected), userUnscored)
 }
 
 // Write writes the changed files of the run.

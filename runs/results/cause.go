@@ -2,6 +2,7 @@ package results
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"strings"
 
@@ -58,15 +59,23 @@ var causeSentences = map[busv1.CauseKind]string{
 
 const causePrefix = "CAUSE_KIND_"
 
-// CauseName returns the name of a kind of causes in files and tables, e.g. unknown_tool.
-func CauseName(kind busv1.CauseKind) string {
-	return strings.ToLower(strings.TrimPrefix(kind.String(), causePrefix))
+// causeKinds are the kinds of causes by their names, and causeNames the inverse.
+var causeKinds, causeNames = nameCauses()
+
+func nameCauses() (kinds map[string]busv1.CauseKind, names map[busv1.CauseKind]string) {
+	kinds, names = make(map[string]busv1.CauseKind), make(map[busv1.CauseKind]string)
+	for number, text := range busv1.CauseKind_name {
+		kind, name := busv1.CauseKind(number), strings.ToLower(strings.TrimPrefix(text, causePrefix))
+		kinds[name], names[kind] = kind, name
+	}
+	return kinds, names
 }
 
+// CauseName returns the name of a kind of causes in files and tables, e.g. unknown_tool.
+func CauseName(kind busv1.CauseKind) string { return cmp.Or(causeNames[kind], kind.String()) }
+
 // kind returns the kind, that of no cause if this program does not know it.
-func (c Cause) kind() busv1.CauseKind {
-	return busv1.CauseKind(busv1.CauseKind_value[causePrefix+strings.ToUpper(c.Kind)])
-}
+func (c Cause) kind() busv1.CauseKind { return causeKinds[c.Kind] }
 
 // Is reports whether the cause is of a kind.
 func (c Cause) Is(kind busv1.CauseKind) bool { return c.Kind == CauseName(kind) }
@@ -91,7 +100,10 @@ func (c Cause) class() string {
 
 // Causes converts the causes of a result.
 func Causes(list []*busv1.Cause) []Cause {
-	var all []Cause
+	if len(list) == 0 {
+		return nil
+	}
+	all := make([]Cause, 0, len(list))
 	for _, c := range list {
 		user := c.GetRole() == worldv1.Role_ROLE_USER
 		all = append(all, Cause{CauseName(c.GetKind()), user, int(c.GetCount()), int(c.GetIndex()), c.GetDetail()})
@@ -125,14 +137,14 @@ type CausedScore struct {
 }
 
 // CausedScores returns the scores of the scored rollouts.
-func CausedScores(rollouts []Rollout) []CausedScore {
-	var scores []CausedScore
-	for _, r := range rollouts {
-		if resultfile.Scored(r.Result) {
-			scores = append(scores, CausedScore{r.Result.GetSimilarity(), Causes(r.Result.GetCauses())})
+func CausedScores(rollouts []Rollout) iter.Seq[CausedScore] {
+	return func(yield func(CausedScore) bool) {
+		for _, r := range rollouts {
+			if resultfile.Scored(r.Result) && !yield(CausedScore{r.Result.GetSimilarity(), Causes(r.Result.GetCauses())}) {
+				return
+			}
 		}
 	}
-	return scores
 }
 
 // userFailed reports whether the simulated user failed.
@@ -172,26 +184,74 @@ type CauseCount struct {
 	MeanWithout *float64 `json:"mean_without"`
 }
 
+// causeCounter counts one cause.
+type causeCounter struct {
+	CauseCount
+	with, without mean
+	last          int // the last score that has it
+}
+
+// mean is the mean of numbers, added in their order.
+type mean struct {
+	sum float64
+	n   int
+}
+
+func (m *mean) add(number float64) { m.sum, m.n = m.sum+number, m.n+1 }
+
+// value returns the mean, nil without numbers.
+func (m *mean) value() *float64 {
+	if m.n == 0 {
+		return nil
+	}
+	value := m.sum / float64(m.n)
+	return &value
+}
+
+// causeCounters are the counters of all causes.
+type causeCounters struct {
+	list []*causeCounter
+	by   map[CauseCount]*causeCounter // with only what distinguishes causes
+}
+
+func (c *causeCounters) of(cause Cause) *causeCounter {
+	key := CauseCount{Kind: cause.Kind, User: cause.User, Class: cause.class()}
+	if c.by[key] == nil {
+		c.by[key] = &causeCounter{CauseCount: key}
+		c.list = append(c.list, c.by[key])
+	}
+	return c.by[key]
+}
+
 // CountCauses counts the causes of the scored ones of a number of rollouts, of which userUnscored
-// have no score because of the user. It returns nil if there are no causes.
-func CountCauses(scores []CausedScore, rollouts, userUnscored int) *CauseCounts {
-	all := func(CausedScore) bool { return true }
-	counts := &CauseCounts{Rollouts: rollouts, UserUnscored: userUnscored, Scored: len(scores), Mean: mean(scores, all), Causes: []CauseCount{}}
-	for _, s := range scores {
+// have no score because of the user. It iterates over the scores twice. It returns nil if there are
+// no causes.
+func CountCauses(scores iter.Seq[CausedScore], rollouts, userUnscored int) *CauseCounts {
+	counters := causeCounters{by: make(map[CauseCount]*causeCounter)}
+	for s := range scores {
+		for _, cause := range s.Causes {
+			counters.of(cause)
+		}
+	}
+	if len(counters.list) == 0 {
+		return nil
+	}
+	counts := &CauseCounts{Rollouts: rollouts, UserUnscored: userUnscored, Causes: []CauseCount{}}
+	var all, withoutUser mean
+	for s := range scores {
+		counts.Scored++
+		all.add(s.Score)
 		if s.userFailed() {
 			counts.UserFailed++
+		} else {
+			withoutUser.add(s.Score)
 		}
+		counters.add(s, counts.Scored)
 	}
-	counts.MeanWithout = mean(scores, func(s CausedScore) bool { return !s.userFailed() })
-	for _, s := range scores {
-		for _, c := range s.Causes {
-			if !slices.ContainsFunc(counts.Causes, func(known CauseCount) bool { return known.counts(c) }) {
-				counts.Causes = append(counts.Causes, countCause(CauseCount{Kind: c.Kind, User: c.User, Class: c.class()}, scores))
-			}
-		}
-	}
-	if len(counts.Causes) == 0 {
-		return nil
+	counts.Mean, counts.MeanWithout = all.value(), withoutUser.value()
+	for _, c := range counters.list {
+		c.MeanWith, c.MeanWithout = c.with.value(), c.without.value()
+		counts.Causes = append(counts.Causes, c.CauseCount)
 	}
 	slices.SortFunc(counts.Causes, func(a, b CauseCount) int {
 		if a.User != b.User {
@@ -202,39 +262,19 @@ func CountCauses(scores []CausedScore, rollouts, userUnscored int) *CauseCounts 
 	return counts
 }
 
-// counts reports whether a cause counts here.
-func (n CauseCount) counts(c Cause) bool {
-	return n.Kind == c.Kind && n.User == c.User && n.Class == c.class()
-}
-
-// countCause counts one cause.
-func countCause(n CauseCount, scores []CausedScore) CauseCount {
-	has := func(s CausedScore) bool { return slices.ContainsFunc(s.Causes, n.counts) }
-	for _, s := range scores {
-		if has(s) {
-			n.Rollouts++
-		}
-		for _, c := range s.Causes {
-			if n.counts(c) {
-				n.Times += c.Count
-			}
+// add counts the causes of the n-th score, from 1.
+func (c *causeCounters) add(s CausedScore, n int) {
+	for _, cause := range s.Causes {
+		counter := c.of(cause)
+		if counter.Times += cause.Count; counter.last != n {
+			counter.last, counter.Rollouts = n, counter.Rollouts+1
 		}
 	}
-	n.MeanWith, n.MeanWithout = mean(scores, has), mean(scores, func(s CausedScore) bool { return !has(s) })
-	return n
-}
-
-// mean returns the mean of the chosen scores, nil without any.
-func mean(scores []CausedScore, chosen func(CausedScore) bool) *float64 {
-	sum, n := 0.0, 0
-	for _, s := range scores {
-		if chosen(s) {
-			sum, n = sum+s.Score, n+1
+	for _, counter := range c.list {
+		if counter.last == n {
+			counter.with.add(s.Score)
+		} else {
+			counter.without.add(s.Score)
 		}
 	}
-	if n == 0 {
-		return nil
-	}
-	sum /= float64(n)
-	return &sum
 }

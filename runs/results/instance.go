@@ -53,16 +53,21 @@ type roleInstances struct {
 }
 
 // setInstances sets which processes answered: the players' Instances, and AnsweredBy of the
-// outcomes, which belong to the rollouts.
+// outcomes, which belong to rollouts of these, in their order.
 func (r *Run) setInstances(rollouts []Rollout) {
 	agent, user := roleInstances{known: map[Instance]int{}}, roleInstances{known: map[Instance]int{}}
-	for i, rollout := range rollouts {
+	next := 0
+	for _, rollout := range rollouts {
 		answered := Answered{
 			Agent: agent.add(rollout.Answered, worldv1.Role_ROLE_AGENT), User: user.add(rollout.Answered, worldv1.Role_ROLE_USER),
 		}
-		if answered.Agent != nil || answered.User != nil {
-			r.Rollouts[i].AnsweredBy = &answered
+		if next == len(r.Rollouts) || r.Rollouts[next].ID != rollout.Result.GetRollout().GetId() {
+			continue // RunFile does not list it
 		}
+		if answered.Agent != nil || answered.User != nil {
+			r.Rollouts[next].AnsweredBy = &answered
+		}
+		next++
 	}
 	r.Agent.Instances, r.User.Instances = agent.list, user.list
 }

@@ -60,7 +60,7 @@ func keyOf(r Rollout) key {
 }
 
 func rolloutRowOf(k key, r Rollout) (rolloutRow, error) {
-	o, entry := outcome(r), resultfile.Summarize([]resultfile.Rollout{r.Rollout}).Scenarios[0]
+	o, entry := r.Outcome(), resultfile.Summarize([]resultfile.Rollout{r.Rollout}).Scenarios[0]
 	line := rolloutRow{
 		key: k, Kind: scenario.Kind(r.Scenario), ID: o.ID, Seed: o.Seed, Round: r.Result.GetRound(), Categories: entry.Categories, End: o.End, Scored: o.Scored,
 		Similarity: number(entry.Similarity), MilestoneSimilarity: number(entry.MilestoneSimilarity), MinefieldSimilarity: number(entry.MinefieldSimilarity),
@@ -166,30 +166,72 @@ func (r messageRow) message() (*worldv1.Message, error) {
 	return m, nil
 }
 
-// scenarios are what rows of rollouts know of scenarios: name, categories and the sizes of graphs.
-type scenarios map[string]*scenariov1.Scenario
+// shared is what the rows of many rollouts have in common. Their results share it in memory.
+type shared struct {
+	scenarios map[string]*scenariov1.Scenario
+	players   map[string]*agentgwv1.Player // by name
+	texts     map[string]string
+}
 
-func (s scenarios) of(r rolloutRow) *scenariov1.Scenario {
-	if s[r.Scenario] == nil {
+func newShared() *shared {
+	return &shared{make(map[string]*scenariov1.Scenario), make(map[string]*agentgwv1.Player), make(map[string]string)}
+}
+
+func (s *shared) text(text string) string {
+	if known, ok := s.texts[text]; ok {
+		return known
+	}
+	s.texts[text] = text
+	return text
+}
+
+// player returns an equal player that was seen before, or the given one.
+func (s *shared) player(p *agentgwv1.Player) *agentgwv1.Player {
+	known := s.players[p.GetName()]
+	if known == nil {
+		known, s.players[p.GetName()] = p, p
+	}
+	if proto.Equal(known, p) {
+		return known
+	}
+	return p
+}
+
+// share replaces what the rollout has in common with earlier ones.
+func (s *shared) share(r *busv1.Rollout) {
+	if r == nil {
+		return
+	}
+	r.Agent, r.User = s.player(r.GetAgent()), s.player(r.GetUser())
+	for _, text := range []*string{&r.SweepId, &r.Scenario, &r.SetupDigest, &r.EvaluationDigest, &r.Team} {
+		*text = s.text(*text)
+	}
+}
+
+// scenario returns what rows of rollouts know of a scenario: name, categories and the sizes of
+// graphs.
+func (s *shared) scenario(r rolloutRow) *scenariov1.Scenario {
+	if s.scenarios[r.Scenario] == nil {
 		graph := func(nodes int32) *evaluationv1.Graph {
 			return &evaluationv1.Graph{Nodes: make([]*evaluationv1.Node, max(nodes, 0))}
 		}
-		s[r.Scenario] = &scenariov1.Scenario{
+		s.scenarios[r.Scenario] = &scenariov1.Scenario{
 			Setup:      &setupv1.Setup{Name: r.Scenario, Categories: r.Categories},
 			Evaluation: &evaluationv1.Evaluation{Milestones: graph(r.Milestones), Minefields: graph(r.Minefields)},
 		}
 	}
-	return s[r.Scenario]
+	return s.scenarios[r.Scenario]
 }
 
 // played returns the rollout as far as the row has it: without messages and tables.
-func (r rolloutRow) played(known scenarios) (Rollout, error) {
+func (r rolloutRow) played(known *shared) (Rollout, error) {
 	result, played := &busv1.Result{}, &orchestratorv1.GetTrajectoryResponse{}
 	if err := errors.Join(proto.Unmarshal(r.Result, result), proto.Unmarshal(r.Played, played)); err != nil {
 		return Rollout{}, fmt.Errorf("rollout %s: %w", r.Rollout, err)
 	}
+	known.share(result.GetRollout())
 	return Rollout{
-		Rollout: resultfile.Rollout{Scenario: known.of(r), Result: result, Directory: r.Rollout},
+		Rollout: resultfile.Rollout{Scenario: known.scenario(r), Result: result, Directory: r.Rollout},
 		Usage:   played.GetUsage(), Answered: played.GetAnswered(), Calls: int(r.Calls), Work: WorkOf(played.GetWork()), Damage: text(r.Damage),
 		Digest: r.ContextSHA256, RecordingDigest: r.RecordingSHA256,
 	}, nil

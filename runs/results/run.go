@@ -219,7 +219,7 @@ func (r *Run) SetRollouts(rollouts []Rollout) {
 	}
 	r.Rollouts = make([]Outcome, 0, len(rollouts)+len(damaged))
 	for _, rollout := range rollouts {
-		o := outcome(rollout)
+		o := rollout.Outcome()
 		if lost, ok := damaged[o.ID]; ok {
 			o.Damage = lost.Damage
 			delete(damaged, o.ID)
@@ -229,6 +229,14 @@ func (r *Run) SetRollouts(rollouts []Rollout) {
 	r.setInstances(rollouts)
 	for _, id := range slices.SortedFunc(maps.Keys(damaged), func(a, b string) int { return cmp.Compare(PlanNumber(a), PlanNumber(b)) }) {
 		r.Rollouts = append(r.Rollouts, damaged[id])
+	}
+}
+
+// ForgetTabled removes the rollouts that the tables hold, unless they are damaged, from a run whose
+// only results are tables.
+func (r *Run) ForgetTabled() {
+	if r.HasOnlyTables() {
+		r.Rollouts = r.Damaged()
 	}
 }
 
@@ -330,7 +338,7 @@ type Totals struct {
 }
 
 // End records the end of a run and keeps its floors. total is the number of rollouts, rollouts the
-// finished ones in order.
+// finished ones in order. Rollouts then has those that RunFile lists.
 func (r *Run) End(now time.Time, total int, rollouts []Rollout) {
 	r.Ended = &now
 	r.endSessions(now, rollouts)
@@ -338,11 +346,13 @@ func (r *Run) End(now time.Time, total int, rollouts []Rollout) {
 	if r.Totals != nil {
 		totals.Floors = r.Totals.Floors
 	}
-	r.Rollouts = make([]Outcome, len(rollouts))
+	r.Rollouts = []Outcome{}
 	var turns []*busv1.TurnUsage
-	for i, rollout := range rollouts {
-		o := outcome(rollout)
-		r.Rollouts[i] = o
+	for _, rollout := range rollouts {
+		o := rollout.Outcome()
+		if !r.HasOnlyTables() || o.Damage != "" {
+			r.Rollouts = append(r.Rollouts, o)
+		}
 		totals.Ends[o.End]++
 		if o.Scored {
 			totals.Scored++
@@ -390,7 +400,8 @@ func lastWork(rollouts []Rollout, from, to time.Time) time.Time {
 	return last.UTC().Truncate(time.Millisecond)
 }
 
-func outcome(r Rollout) Outcome {
+// Outcome returns the data of the rollout besides its score, without AnsweredBy.
+func (r Rollout) Outcome() Outcome {
 	end := r.Result.GetEnd()
 	o := Outcome{
 		Name: r.Name(), ID: r.Result.GetRollout().GetId(), Seed: r.Result.GetRollout().GetSeed(),

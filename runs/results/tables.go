@@ -61,7 +61,12 @@ func OpenTables(dir, spec string) (t *Tables, rollouts []Rollout, damaged []erro
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	known := make(scenarios)
+	known := newShared()
+	rows := 0
+	for _, p := range parts {
+		rows += p.rows
+	}
+	rollouts = make([]Rollout, 0, rows)
 	for _, p := range parts {
 		var played []Rollout
 		err := p.wholeSizes(dir)
@@ -326,7 +331,7 @@ func (p tablePart) wholeSizes(dir string) error {
 }
 
 // rollouts reads the rollouts of the part.
-func (p tablePart) rollouts(dir string, known scenarios) ([]Rollout, error) {
+func (p tablePart) rollouts(dir string, known *shared) ([]Rollout, error) {
 	all := make([]Rollout, 0, p.rows)
 	err := readPart(dir, rolloutsTable, p.number, func(lines []rolloutRow) error {
 		for _, line := range lines {

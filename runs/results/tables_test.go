@@ -113,6 +113,10 @@ func TestTables(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if len(run.Rollouts) > 0 {
+		t.Errorf("rollouts of the run: got %d, want none, since the tables have them", len(run.Rollouts))
+	}
+	run.SetRollouts(rollouts) // as the reader does
 	if diff := gocmp.Diff(run, reader.Run(), cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("run (-want +got):\n%s", diff)
 	}
@@ -213,10 +217,14 @@ func TestTablesResumed(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, played, _ = openTestTables(t, dir)
+	first := played[tableRollout(0, true).Name()].Result.GetRollout().GetAgent()
 	for n := range 400 {
 		r, ok := played[tableRollout(n, true).Name()]
 		if !ok || r.Settled() != (n < 395) {
 			t.Errorf("rollout %d: got %v, want one with a score below 395", n, r.Result)
+		}
+		if r.Result.GetRollout().GetAgent() != first {
+			t.Errorf("rollout %d: its player is another one in memory than that of rollout 0", n)
 		}
 	}
 	if files, err := filepath.Glob(filepath.Join(dir, TablesDirectory, "*", "*")); err != nil || len(files) != 2*len(TableNames()) {

@@ -56,6 +56,10 @@ func Run(ctx context.Context, cfg Config, node rpc.Network, stores bus.Evaluator
 			})
 		},
 		func(ctx context.Context) error { return follow(ctx, cfg, stores, scorer, assembler) },
+		func(ctx context.Context) error {
+			stores.Evaluations.Retain(ctx, func(err error) { logger.Warn("old evaluations stay until the next attempt", "error", err) })
+			return nil
+		},
 	}
 	errs := make([]error, len(tasks))
 	var group sync.WaitGroup

@@ -44,16 +44,10 @@ func (s *server) deleteSweep(ctx context.Context, id string) error {
 	if err == nil {
 		err = s.beginDeletion(ctx, sweep)
 	}
-	if err == nil {
-		err = s.bus.RemoveSweepData(ctx, id)
-	}
-	if err == nil {
-		err = s.deleteSessions(ctx, id) // after its logs, from which reads would make them again
-	}
 	if err != nil {
 		return err
 	}
-	return s.bus.RemovePlan(ctx, id)
+	return s.completeDeletion(ctx, id)
 }
 
 // beginDeletion marks a sweep as deleted, of which nothing runs or will run. A round that begins
@@ -90,10 +84,19 @@ func (s *server) beginDeletion(ctx context.Context, sweep *busv1.Sweep) error {
 	return err
 }
 
-// deleteSessions deletes the sessions of a sweep on all live tool hosts.
-func (s *server) deleteSessions(ctx context.Context, id string) error {
-	return s.eachToolHost(ctx, func(conn grpc.ClientConnInterface) error {
+// completeDeletion removes all of a marked sweep but the mark. The sessions on all live tool hosts
+// follow the logs, from which reads would make them again. The plan goes last, since it tells that
+// something may be left.
+func (s *server) completeDeletion(ctx context.Context, id string) error {
+	if err := s.bus.RemoveSweepData(ctx, id); err != nil {
+		return err
+	}
+	err := s.eachToolHost(ctx, func(conn grpc.ClientConnInterface) error {
 		_, err := toolhostv1.NewToolHostServiceClient(conn).DeleteSessions(ctx, &toolhostv1.DeleteSessionsRequest{SweepId: id})
 		return err
 	})
+	if err != nil {
+		return err
+	}
+	return s.bus.RemovePlan(ctx, id)
 }

@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/google/uuid"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 
@@ -32,12 +31,7 @@ const (
 // measure it. One of them, the owner of gaugesName, exports it, so that it counts once. When it
 // dies, another one owns the name within seconds. While NATS is unavailable nobody does: no value
 // is better than an old one.
-func exportGauges(ctx context.Context, stores bus.Orchestrator, meter metric.Meter, logger *slog.Logger) (err error) {
-	replicas, err := stores.Join("orchestrator", uuid.NewString())
-	if err != nil {
-		return fmt.Errorf("export gauges: %w", err)
-	}
-	defer func() { err = errors.Join(err, replicas.Leave()) }()
+func exportGauges(ctx context.Context, stores bus.Orchestrator, replicas *bus.Replicas, meter metric.Meter, logger *slog.Logger) (err error) {
 	maker := instrument.NewMaker(meter)
 	g := &gauges{
 		stores: stores, paused: make(map[string]bool), pending: maker.Gauge(instrument.JobsPending), running: maker.Gauge(instrument.JobsRunning), scoring: maker.Gauge(instrument.JobsScoring),

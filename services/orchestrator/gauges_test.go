@@ -2,6 +2,8 @@ package orchestrator
 
 import (
 	"context"
+	"crypto/rand"
+	"errors"
 	"log/slog"
 	"math"
 	"testing"
@@ -45,8 +47,7 @@ func export(t *testing.T, url string, running int32) *exporter {
 	e := &exporter{reader: sdkmetric.NewManualReader(), conn: conn}
 	provider := sdkmetric.NewMeterProvider(sdkmetric.WithReader(e.reader))
 	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- exportGauges(ctx, stores, provider.Meter("test"), slog.New(slog.DiscardHandler)) }()
+	ended := exporting(ctx, t, stores, provider)
 	e.stop = func() {
 		t.Helper()
 		cancel()
@@ -58,6 +59,21 @@ func export(t *testing.T, url string, running int32) *exporter {
 		}
 	}
 	return e
+}
+
+// exporting exports gauges as one of the orchestrators, until ctx is done.
+func exporting(ctx context.Context, t *testing.T, stores bus.Orchestrator, provider *sdkmetric.MeterProvider) (ended <-chan error) {
+	t.Helper()
+	replicas, err := stores.Join("orchestrator", rand.Text())
+	if err != nil {
+		t.Fatal(err)
+	}
+	result := make(chan error, 1)
+	go func() {
+		err := exportGauges(ctx, stores, replicas, provider.Meter("test"), slog.New(slog.DiscardHandler))
+		result <- errors.Join(err, replicas.Leave())
+	}()
+	return result
 }
 
 // gauges returns what an orchestrator exports at the moment, nil for nothing. Of streams it is
@@ -175,8 +191,7 @@ func TestNoOwnerWithoutNATS(t *testing.T) {
 	e := &exporter{reader: reader}
 	provider := sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader))
 	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- exportGauges(ctx, stores, provider.Meter("test"), slog.New(slog.DiscardHandler)) }()
+	ended := exporting(ctx, t, stores, provider)
 	elected(t, gaugesOf(0, 0, 0), e)
 	conn.Close()
 	ticker := time.NewTicker(50 * time.Millisecond)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/google/uuid"
 	"go.opentelemetry.io/otel"
 	"google.golang.org/grpc"
 
@@ -67,16 +68,34 @@ func Run(ctx context.Context, cfg Config, node rpc.Network, stores bus.Orchestra
 			agentgwv1.RegisterPlayerCheckServiceServer(registrar, playerCheck{gateway: agentgwv1.NewPlayerCheckServiceClient(node.Conn(rpc.AgentGateway))})
 		})
 	})
-	if node.Telemetry().Measures() {
-		group.Go(func() {
-			defer stop()
-			errs[2] = exportGauges(ctx, stores, otel.Meter("orchestrator"), node.Logger(rpc.Orchestrator))
-		})
-	}
+	group.Go(func() {
+		defer stop()
+		errs[2] = service.lead(ctx, node)
+	})
 	group.Wait()
 	if err := errors.Join(errs[:]...); err != nil {
 		return fmt.Errorf("orchestrator: %w", err)
 	}
+	return nil
+}
+
+// lead does what one orchestrator does for its installation, until ctx is done: it removes old
+// sweeps, and exports gauges if this process has metrics.
+func (s *server) lead(ctx context.Context, node rpc.Network) (err error) {
+	replicas, err := s.bus.Join("orchestrator", uuid.NewString())
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, replicas.Leave()) }()
+	var retaining sync.WaitGroup
+	defer retaining.Wait()
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	retaining.Go(func() { s.retain(ctx, replicas) })
+	if node.Telemetry().Measures() {
+		return exportGauges(ctx, s.bus, replicas, otel.Meter("orchestrator"), s.logger)
+	}
+	<-ctx.Done()
 	return nil
 }
 

@@ -63,10 +63,13 @@ type installation struct {
 	stop   context.CancelFunc
 }
 
-func install(t *testing.T) *installation {
+func install(t *testing.T, changes ...func(*rpc.Config)) *installation {
 	t.Helper()
 	cfg := rpc.DefaultConfig()
 	cfg.Grace = 100 * time.Millisecond
+	for _, change := range changes {
+		change(&cfg)
+	}
 	m, err := rpc.Open(t.Context(), cfg, t.TempDir(), rpc.Options{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)

@@ -65,7 +65,7 @@ func (s *server) ListSweeps(ctx context.Context, req *orchestratorv1.ListSweepsR
 			break
 		}
 		info, err := s.sweepInfo(ctx, id)
-		if errors.Is(err, bus.ErrNotFound) { // another team's, or its plan is foreign or has just expired
+		if errors.Is(err, bus.ErrNotFound) { // another team's, or its plan is foreign or was just removed
 			continue
 		}
 		if err != nil {

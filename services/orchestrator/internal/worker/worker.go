@@ -209,7 +209,7 @@ func (w *Worker) handle(ctx context.Context, delivery *bus.Delivery) {
 	traced := w.peers.Trace(ctx, id, delivery.Round)
 	err := w.play(traced, delivery)
 	if isLost(err) && delivery.Attempt >= min(w.cfg.Attempts, lostAttempts) && ctx.Err() == nil {
-		err = w.failExpired(ctx, delivery, err)
+		err = w.failLost(ctx, delivery, err)
 	}
 	switch {
 	case err == nil, ctx.Err() != nil:

@@ -82,7 +82,7 @@ type OrchestratorServiceClient interface {
 	// (rollouts of the cancelled sweep still end, or a tool host is unreachable).
 	DeleteSweep(ctx context.Context, in *DeleteSweepRequest, opts ...grpc.CallOption) (*DeleteSweepResponse, error)
 	// GetTrajectory returns everything that happened in one rollout. If the rollout was ended because
-	// its log or setup has expired, it returns only the end. Read only, safe to retry. Errors:
+	// its log or setup is lost, it returns only the end. Read only, safe to retry. Errors:
 	// NOT_FOUND (no log), DATA_LOSS (the log cannot be read).
 	GetTrajectory(ctx context.Context, in *GetTrajectoryRequest, opts ...grpc.CallOption) (*GetTrajectoryResponse, error)
 	// GetRecording streams the external input of one rollout: the replies of models, plug-ins and
@@ -281,7 +281,7 @@ type OrchestratorServiceServer interface {
 	// (rollouts of the cancelled sweep still end, or a tool host is unreachable).
 	DeleteSweep(context.Context, *DeleteSweepRequest) (*DeleteSweepResponse, error)
 	// GetTrajectory returns everything that happened in one rollout. If the rollout was ended because
-	// its log or setup has expired, it returns only the end. Read only, safe to retry. Errors:
+	// its log or setup is lost, it returns only the end. Read only, safe to retry. Errors:
 	// NOT_FOUND (no log), DATA_LOSS (the log cannot be read).
 	GetTrajectory(context.Context, *GetTrajectoryRequest) (*GetTrajectoryResponse, error)
 	// GetRecording streams the external input of one rollout: the replies of models, plug-ins and

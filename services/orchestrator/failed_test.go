@@ -11,8 +11,8 @@ import (
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 )
 
-// TestTrajectoryOfLostLog asks for rollouts of whose logs the beginning, or everything, has
-// expired: once they are given up it is known how they ended.
+// TestTrajectoryOfLostLog asks for rollouts of whose logs the beginning, or everything, is
+// lost: once they are given up it is known how they ended.
 func TestTrajectoryOfLostLog(t *testing.T) {
 	i := installServer(t)
 	i.create(t, "s", spec("one", "two", "three"))

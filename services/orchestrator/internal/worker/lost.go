@@ -19,17 +19,17 @@ var errReplaced = errors.New("the rollout is played again in a later round")
 // lostAttempts is the number of attempts to read data that seems to be lost.
 const lostAttempts = 3
 
-// isLost reports whether a rollout failed because its setup or its log is damaged or expired. That
-// is usually permanent, but a server that lags behind reports it too.
+// isLost reports whether a rollout failed because its setup or its log is damaged or lost. That is
+// usually permanent, but a server that lags behind reports it too.
 func isLost(err error) bool {
 	return errors.Is(err, rollout.ErrLog) || errors.Is(err, bus.ErrNotFound) || errors.Is(err, bus.ErrDamaged)
 }
 
-// failExpired ends a rollout that cannot be played from the stored data. It writes the end to the
+// failLost ends a rollout that cannot be played from the stored data. It writes the end to the
 // log, so that no worker continues, and tells the result to an evaluator, which cannot read the log
 // either. It returns errUnplayable, errReplaced, bus.ErrFenced if
 // another worker owns the rollout, or an error to retry.
-func (w *Worker) failExpired(ctx context.Context, delivery *bus.Delivery, cause error) error {
+func (w *Worker) failLost(ctx context.Context, delivery *bus.Delivery, cause error) error {
 	id := delivery.Rollout.GetId()
 	_, err := w.peers.Bus.RoundResult(ctx, id, delivery.Round)
 	switch {

@@ -18,9 +18,9 @@ import (
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 )
 
-// expire removes all messages of a stream with a subject that ends so, up to a sequence, as the
-// retention does; 0 is all.
-func (s *stage) expire(t *testing.T, stream, subject string, before uint64) {
+// lose removes all messages of a stream with a subject that ends so, up to a sequence, as a power
+// failure may; 0 is all.
+func (s *stage) lose(t *testing.T, stream, subject string, before uint64) {
 	t.Helper()
 	found, err := s.js.Stream(t.Context(), stream)
 	if err != nil {
@@ -96,19 +96,19 @@ func (s *stage) began(t *testing.T, id string) bus.Position {
 	return log.End
 }
 
-// TestExpiredBeginning takes the beginning of a rollout's log away while a worker is dead: the next
+// TestLostBeginning takes the beginning of a rollout's log away while a worker is dead: the next
 // one gives the rollout up after its last attempt, with a reason, and closes the log. In a later
 // round the rollout is played from its start.
-func TestExpiredBeginning(t *testing.T) {
+func TestLostBeginning(t *testing.T) {
 	s := newStage(t)
 	s.storeFailures(t)
 	want := s.calm(t)
 	last := s.began(t, "s.0")
-	s.expire(t, "BUS_0", "bus.0.s.0", last.Sequence)
+	s.lose(t, "BUS_0", "bus.0.s.0", last.Sequence)
 	run(t.Context(), t, s.worker(t, func(c *Config) { c.Attempts = 2 }, nil))
 	s.again(t, "s.0", 0)
 	result := s.writtenOff(t, "s.0")
-	for _, want := range []string{"log of rollout s.0, stream BUS_0, sequence ", "is gone or cannot be read", "--bus-retention"} {
+	for _, want := range []string{"log of rollout s.0, stream BUS_0, sequence ", "is gone or cannot be read"} {
 		if got := result.GetEnd().GetDetail(); !strings.Contains(got, want) {
 			t.Errorf("detail: got %q, want %q in it", got, want)
 		}
@@ -125,9 +125,9 @@ func TestExpiredBeginning(t *testing.T) {
 	checkMessages(t, s.state(t, "s.0"), want, 1)
 }
 
-// TestExpiredEnd takes the beginning of a log away that has ended and has no result yet: nothing
+// TestLostEnd takes the beginning of a log away that has ended and has no result yet: nothing
 // follows its end, and one that has a result keeps it.
-func TestExpiredEnd(t *testing.T) {
+func TestLostEnd(t *testing.T) {
 	s := newStage(t)
 	s.storeFailures(t)
 	once := func(c *Config) { c.Attempts = 1 }
@@ -136,7 +136,7 @@ func TestExpiredEnd(t *testing.T) {
 	s.ended(t, "s.0")
 	stop()
 	entries := s.entries(t, "s.0")
-	s.expire(t, "BUS_0", "bus.0.s.0", 2)
+	s.lose(t, "BUS_0", "bus.0.s.0", 2)
 	run(t.Context(), t, s.worker(t, once, nil))
 	first := s.writtenOff(t, "s.0")
 	s.again(t, "s.0", 0)
@@ -148,12 +148,12 @@ func TestExpiredEnd(t *testing.T) {
 	}
 }
 
-// TestExpiredSetup takes the setup away of a rollout that has not begun, and of one that has.
-func TestExpiredSetup(t *testing.T) {
+// TestLostSetup takes the setup away of a rollout that has not begun, and of one that has.
+func TestLostSetup(t *testing.T) {
 	s := newStage(t)
 	s.storeFailures(t)
 	s.began(t, "s.0")
-	s.expire(t, "SETUP", "setup."+s.digest, 0)
+	s.lose(t, "SETUP", "setup."+s.digest, 0)
 	fresh := *s
 	fresh.Bus = natstest.Open(t, s.js.Conn(), natstest.OneShard) // the other one remembers setups
 	run(t.Context(), t, fresh.worker(t, func(c *Config) { c.Attempts = 1 }, nil))
@@ -181,7 +181,7 @@ func TestWrittenOffInALaterRound(t *testing.T) {
 	if _, err := s.Append(t.Context(), "s.0", &busv1.LogEntry{Claim: &busv1.Claim{Round: 1}}, last); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.failExpired(t.Context(), delivery, errThrottled); !errors.Is(err, errReplaced) {
+	if err := w.failLost(t.Context(), delivery, errThrottled); !errors.Is(err, errReplaced) {
 		t.Errorf("in a later round: got %v, want %v", err, errReplaced)
 	}
 	if _, err := s.RoundResult(t.Context(), "s.0", 0); err == nil {
