@@ -173,13 +173,19 @@ func bound(e Estimate, high bool) string {
 	return exact(&e.Interval.Low)
 }
 
-// Write writes the report in one of Formats.
+// Write writes the report in one of Formats, or its cards if it has them.
 func (r *Report) Write(w io.Writer, format string) error {
 	if err := checkFormat(format, Formats); err != nil {
 		return err
 	}
-	if format == formatCSV {
+	switch {
+	case format == formatCSV && r.Cards != nil:
+		return csv.NewWriter(w).WriteAll(r.cardCSV())
+	case format == formatCSV:
 		return r.writeCSV(w)
+	case r.Cards != nil:
+		return writeSections(w, format, r.cardSections())
+	default:
+		return writeSections(w, format, r.sections())
 	}
-	return writeSections(w, format, r.sections())
 }

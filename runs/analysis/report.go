@@ -22,6 +22,8 @@ type Report struct {
 	// Groups are by run, in each by variant and category. All scenarios are the last category, and all
 	// variants the first variant.
 	Groups []Group `json:"groups"`
+	// Cards are the reliability cards of the runs, nil unless AddCards added them.
+	Cards []Card `json:"cards,omitempty"`
 }
 
 // AllVariants is the variant of a group of all of them.
@@ -228,7 +230,7 @@ func passes(rollouts []rollout, passAt float64) []PassRate {
 			order = append(order, r.scenario)
 		}
 		trials[r.scenario].Count++
-		if *r.score >= passAt-rounding {
+		if r.passed(passAt) {
 			trials[r.scenario].Passed++
 		}
 	}

@@ -300,6 +300,8 @@ type Outcome struct {
 	UserFlags []UserFlag `json:"user_flags,omitempty"`
 	// Causes are what may have cost the agent its score.
 	Causes []Cause `json:"causes,omitempty"`
+	// Confidence is the last probability of success that the agent stated, nil without any.
+	Confidence *float64 `json:"confidence,omitempty"`
 	// Usage is the usage of models, nil without models.
 	Usage *Usage `json:"usage,omitempty"`
 	// AnsweredBy is which process answered which turns, nil without attached agents.

@@ -12,7 +12,7 @@ import (
 )
 
 func newReport() *cobra.Command {
-	format, plots, passAt, asJSON, acceptEdits := "", "", 0.0, false, false
+	format, plots, passAt, card, asJSON, acceptEdits := "", "", 0.0, false, false, false
 	cmd := &cobra.Command{
 		Use:   "report RUN...",
 		Short: "Print the scores of runs by category and variant, with their precision",
@@ -23,6 +23,7 @@ directory of the original; there are at most eight.`,
 		Example: `  toolsandbox run --agent random --trials 3 --out floor
   toolsandbox report floor
   toolsandbox report floor --format latex
+  toolsandbox report floor --card
   toolsandbox report floor --plots figures`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
@@ -36,6 +37,11 @@ directory of the original; there are at most eight.`,
 				return err
 			}
 			reported := analysis.NewReport(runs, passAt)
+			if card {
+				if err := reported.AddCards(); err != nil {
+					return err
+				}
+			}
 			if plots != "" {
 				drawn, err := figure.Write(plots, reported)
 				if err != nil {
@@ -54,6 +60,7 @@ directory of the original; there are at most eight.`,
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON instead of tables")
+	cmd.Flags().BoolVar(&card, "card", false, "print the reliability card instead: consistency, robustness, predictability, safety, abstention")
 	cmd.Flags().Float64Var(&passAt, "pass-at", 1, "the least `score` of a rollout that passes")
 	cmd.Flags().StringVar(&format, "format", "text", "the `format` of the tables: text, markdown, latex or csv")
 	cmd.Flags().StringVar(&plots, "plots", "", "`directory` for figures of the scores, as SVG and PNG (default: none)")
