@@ -22,6 +22,8 @@ type Report struct {
 	// Groups are by run, in each by variant and category. All scenarios are the last category, and all
 	// variants the first variant.
 	Groups []Group `json:"groups"`
+	// Variance is the shares of the variance of all scores, nil if the runs do not tell them apart.
+	Variance *Variance `json:"variance,omitempty"`
 	// Cards are the reliability cards of the runs, nil unless AddCards added them.
 	Cards []Card `json:"cards,omitempty"`
 }
@@ -47,6 +49,9 @@ type Group struct {
 	// of the original.
 	Unscored map[string]int `json:"unscored,omitempty"`
 	Score    Estimate       `json:"score"`
+	// Floors are what agents without a model score in this category, nil for single variants, and if
+	// they were not played.
+	Floors *results.CategoryFloors `json:"floors,omitempty"`
 	// TrialDeviation is the standard deviation of the scores of one scenario's trials, null without
 	// several trials of one.
 	TrialDeviation *float64 `json:"trial_deviation"`
@@ -97,7 +102,7 @@ type Effort struct {
 
 // NewReport groups the rollouts of runs. A rollout passes with a score of at least passAt.
 func NewReport(runs []*Run, passAt float64) *Report {
-	report := &Report{Runs: runs, PassAt: passAt, Groups: []Group{}}
+	report := &Report{Runs: runs, PassAt: passAt, Groups: []Group{}, Variance: varianceOf(runs)}
 	for at, run := range runs {
 		groups := make(map[[2]string][]rollout)
 		variants := make(map[string]bool)
@@ -115,6 +120,7 @@ func NewReport(runs []*Run, passAt float64) *Report {
 		for _, key := range slices.SortedFunc(maps.Keys(groups), compareKeys) {
 			group := newGroup(groups[key], passAt)
 			group.Run, group.Agent, group.User, group.Variant, group.Category = at, run.Agent, run.User, key[0], key[1]
+			group.Floors = run.floors(key[0], key[1])
 			report.Groups = append(report.Groups, group)
 		}
 	}
@@ -174,6 +180,18 @@ func newGroup(rollouts []rollout, passAt float64) Group {
 	g.Passes = passes(rollouts, passAt)
 	g.Effort = effort(rollouts)
 	return g
+}
+
+// floors returns the floors of a variant and a category, nil if they are unknown.
+func (r *Run) floors(variant, category string) *results.CategoryFloors {
+	switch {
+	case r.Floors == nil || variant != AllVariants:
+		return nil
+	case category == resultfile.AllCategories:
+		return &results.CategoryFloors{Idle: r.Floors.Idle, Random: r.Floors.Random, Oracle: r.Floors.Oracle}
+	default:
+		return r.Floors.Categories[category]
+	}
 }
 
 // failure returns the class of the failure of a rollout without a score.

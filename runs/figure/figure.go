@@ -30,13 +30,14 @@ type picture struct {
 }
 
 // Write draws the figures of a report into a directory, which it creates, and returns their paths.
-// Those for which the runs have no data are missing: costs without prices, variants without any.
+// Those for which the runs have no data are missing: costs without prices, variants without any, tools
+// without trajectories.
 func Write(dir string, report *analysis.Report) ([]string, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("--plots: %w", err)
 	}
 	var paths []string
-	for _, draw := range []func(*analysis.Report) (*picture, error){categories, histogram, strips, costs, variants} {
+	for _, draw := range []func(*analysis.Report) (*picture, error){categories, histogram, strips, costs, variants, tools} {
 		p, err := draw(report)
 		if err != nil {
 			return nil, fmt.Errorf("draw: %w", err)
