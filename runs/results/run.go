@@ -396,7 +396,7 @@ func outcome(r Rollout) Outcome {
 		End:   strings.ToLower(strings.TrimPrefix(end.GetReason().String(), "END_REASON_")),
 		Calls: r.Calls, Seconds: Worked(r.Work).Seconds(),
 		Damage: r.Damage, ContextSHA256: r.Digest, RecordingSHA256: r.RecordingDigest,
-		Scored: resultfile.Scored(r.Result), UserFlags: userFlags(r.Result.GetUserFlags()), Causes: Causes(r.Result.GetCauses()), Usage: usage(r.Usage),
+		Confidence: r.Confidence, Scored: resultfile.Scored(r.Result), UserFlags: userFlags(r.Result.GetUserFlags()), Causes: Causes(r.Result.GetCauses()), Usage: usage(r.Usage),
 	}
 	class := end.GetFailureClass()
 	if class == agentgwv1.FailureClass_FAILURE_CLASS_CONTEXT || !o.Scored && class != agentgwv1.FailureClass_FAILURE_CLASS_UNSPECIFIED {

@@ -18,6 +18,7 @@ import (
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/test/bufconn"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
 
 	agentv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agent/v1"
@@ -95,6 +96,14 @@ func TestAct(t *testing.T) {
 		"cannot write arguments": {
 			agent: returning(agent.Call("a", math.NaN()), nil),
 			want:  raised("json.UnsupportedValueError", "arguments of a: json: unsupported value: NaN"),
+		},
+		"states its confidence": {
+			agent: returning(agent.Say("done").WithConfidence(0.75), nil),
+			want:  &agentv1.ActResponse{Text: "done", Confidence: proto.Float64(0.75)},
+		},
+		"states no probability": {
+			agent: returning(agent.Say("done").WithConfidence(math.NaN()), nil),
+			want:  raised("error", "confidence: NaN given, expected 0 to 1"),
 		},
 		"fails":         {agent: returning(agent.Reply{}, errors.New("no model")), want: raised("error", "no model")},
 		"asks to retry": {agent: returning(agent.Reply{}, status.Error(codes.Unavailable, "busy")), code: codes.Unavailable, text: "busy"},
