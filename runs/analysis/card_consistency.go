@@ -50,8 +50,8 @@ func (r *Run) consistency(passAt float64) ([]Metric, error) {
 	}
 	return []Metric{
 		meanMetric("consistency_outcome", "consistency: outcome", unitScenarios, outcomes, oneTrial),
-		meanMetric("consistency_trajectory_distribution", "consistency: tools called", unitScenarios, choices, why),
-		meanMetric("consistency_trajectory_sequence", "consistency: order of calls", unitScenarios, orders, why),
+		meanMetric("consistency_trajectory_distribution", "consistency: tools", unitScenarios, choices, why),
+		meanMetric("consistency_trajectory_sequence", "consistency: call order", unitScenarios, orders, why),
 		meanMetric("consistency_resource", "consistency: resources", unitScenarios, resources, oneTrial),
 	}, nil
 }

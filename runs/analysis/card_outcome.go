@@ -20,9 +20,9 @@ func (r *Run) predictability(passAt float64) []Metric {
 	}
 	forecasts := statistics.NewForecasts(stated)
 	metrics := []Metric{
-		{Name: "predictability_calibration", title: "predictability: calibration"},
-		{Name: "predictability_roc_auc", title: "predictability: AUROC"},
-		{Name: "predictability_brier_score", title: "predictability: Brier"},
+		{Name: "predictability_calibration", title: "prediction: calibration"},
+		{Name: "predictability_roc_auc", title: "prediction: AUROC"},
+		{Name: "predictability_brier_score", title: "prediction: Brier"},
 	}
 	for i, statistic := range []func([]float64) float64{forecasts.Calibration, forecasts.Discrimination, forecasts.Brier} {
 		m, otherwise := &metrics[i], noConfidence

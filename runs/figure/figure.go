@@ -4,6 +4,7 @@ package figure
 import (
 	"fmt"
 	"image/color"
+	"io"
 	"os"
 	"path/filepath"
 
@@ -27,6 +28,23 @@ type picture struct {
 	name          string
 	plot          *plot.Plot
 	width, height vg.Length
+}
+
+// Draw writes the figures of a report and prints their paths. It does nothing without a directory.
+func Draw(w io.Writer, dir string, report *analysis.Report) error {
+	if dir == "" {
+		return nil
+	}
+	paths, err := Write(dir, report)
+	if err != nil {
+		return err
+	}
+	for _, path := range paths {
+		if _, err := fmt.Fprintf(w, "figure: %s\n", path); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Write draws the figures of a report into a directory, which it creates, and returns their paths.

@@ -52,7 +52,7 @@ func TestCard(t *testing.T) {
 			t.Errorf("%s: got %s, want 1 − 0.9² of 4 rollouts that fail", m.Name, first)
 		}
 	}
-	if code, stdout, _ := command("report", filepath.Join(dir, "files"), "--card"); code != 0 || !strings.Contains(stdout, " predictability: Brier ") {
+	if code, stdout, _ := command("report", filepath.Join(dir, "files"), "--card"); code != 0 || !strings.Contains(stdout, " prediction: Brier ") {
 		t.Errorf("report --card: got code %d and\n%s", code, stdout)
 	}
 }

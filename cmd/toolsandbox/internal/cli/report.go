@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 
 	"github.com/toolsandbox/toolsandbox/internal/process"
@@ -42,16 +40,8 @@ directory of the original; there are at most eight.`,
 					return err
 				}
 			}
-			if plots != "" {
-				drawn, err := figure.Write(plots, reported)
-				if err != nil {
-					return err
-				}
-				for _, path := range drawn {
-					if _, err := fmt.Fprintf(cmd.ErrOrStderr(), "figure: %s\n", path); err != nil {
-						return err
-					}
-				}
+			if err := figure.Draw(cmd.ErrOrStderr(), plots, reported); err != nil {
+				return err
 			}
 			if asJSON {
 				return report.JSON(cmd.OutOrStdout(), reported)
