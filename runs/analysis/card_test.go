@@ -187,7 +187,7 @@ func TestCardFormats(t *testing.T) {
 	first, _ := carded(t, written(t, trials))
 	first.Runs[0].Directory = "run"
 	for format, want := range map[string]string{
-		"text":     " consistency: outcome       A  1.000              –  1 scenarios     1 ",
+		"text":     " consistency: outcome        A  1.000              –  1 scenario     1 ",
 		"markdown": "| robustness: faults | A | – | – | – | – |", "latex": `prediction: AUROC & A & -- & -- & -- & -- \\`,
 	} {
 		var out strings.Builder

@@ -29,7 +29,7 @@ func (r *Report) cardSections() []section {
 				t.Append(table.Row{m.title, Letter(card.Run), missing, missing, missing, missing})
 				continue
 			}
-			t.Append(table.Row{m.title, Letter(card.Run), rounded(m.Value), m.IntervalText(), fmt.Sprintf("%d %s", m.Count, m.Unit), m.Scenarios})
+			t.Append(table.Row{m.title, Letter(card.Run), rounded(m.Value), m.IntervalText(), m.counted(), m.Scenarios})
 		}
 	}
 	notes := []string{
@@ -55,6 +55,14 @@ func (m Metric) IntervalText() string {
 		return missing
 	}
 	return Estimate{Mean: m.Value, Interval: m.Interval, Small: m.Small}.IntervalText()
+}
+
+// counted is what the metric counts, for people.
+func (m Metric) counted() string {
+	if m.Count == 1 {
+		return "1 " + strings.TrimSuffix(m.Unit, "s")
+	}
+	return fmt.Sprintf("%d %s", m.Count, m.Unit)
 }
 
 // cardCSV returns a line for each metric of each run.
