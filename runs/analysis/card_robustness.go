@@ -75,13 +75,13 @@ func suffixOf(augmentations []setupv1.Augmentation) string {
 func (r *Run) passRates(passAt float64) map[string]float64 {
 	rates := make(map[string]float64)
 	for name, s := range byScenario(r) {
+		passed := 0
 		for _, trial := range s.trials {
 			if trial.passed(passAt) {
-				rates[name] += 1 / float64(len(s.trials))
-			} else {
-				rates[name] += 0
+				passed++
 			}
 		}
+		rates[name] = float64(passed) / float64(len(s.trials))
 	}
 	return rates
 }

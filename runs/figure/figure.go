@@ -48,8 +48,8 @@ func Draw(w io.Writer, dir string, report *analysis.Report) error {
 }
 
 // Write draws the figures of a report into a directory, which it creates, and returns their paths.
-// Those for which the runs have no data are missing: costs without prices, variants without any, tools
-// without trajectories.
+// Those for which the runs have no data are missing: costs without prices, variants without any,
+// and tools without trajectories.
 func Write(dir string, report *analysis.Report) ([]string, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("--plots: %w", err)

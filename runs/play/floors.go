@@ -103,8 +103,8 @@ func (o *Options) playFloors(ctx context.Context, stderr io.Writer, collector *c
 	return results.WriteRun(collector.directory.path, collector.record)
 }
 
-// floorsOf plays the agents that need no model, the oracle only if all scenarios have a solution. The
-// result is a function of the scenarios.
+// floorsOf plays the agents that need no model, the oracle only if all scenarios have a solution.
+// The result is a function of the scenarios.
 func floorsOf(ctx context.Context, stderr io.Writer, scenarios []*scenariov1.Scenario) (*results.Floors, error) {
 	spec := sweep.Spec{Scenarios: scenarios, Trials: (max(leastFloorRollouts, len(scenarios)) + len(scenarios) - 1) / len(scenarios)}
 	names := []string{idleAgent, randomAgent}
