@@ -97,14 +97,6 @@ func TestAct(t *testing.T) {
 			agent: returning(agent.Call("a", math.NaN()), nil),
 			want:  raised("json.UnsupportedValueError", "arguments of a: json: unsupported value: NaN"),
 		},
-		"states its confidence": {
-			agent: returning(agent.Say("done").WithConfidence(0.75), nil),
-			want:  &agentv1.ActResponse{Text: "done", Confidence: proto.Float64(0.75)},
-		},
-		"states no probability": {
-			agent: returning(agent.Say("done").WithConfidence(math.NaN()), nil),
-			want:  raised("error", "confidence: NaN given, expected 0 to 1"),
-		},
 		"fails":         {agent: returning(agent.Reply{}, errors.New("no model")), want: raised("error", "no model")},
 		"asks to retry": {agent: returning(agent.Reply{}, status.Error(codes.Unavailable, "busy")), code: codes.Unavailable, text: "busy"},
 		"panics": {
@@ -123,6 +115,20 @@ func TestAct(t *testing.T) {
 				t.Errorf("Act (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestConfidence states a probability, and a number that is none.
+func TestConfidence(t *testing.T) {
+	for probability, want := range map[float64]*agentv1.ActResponse{
+		0.75: {Text: "done", Confidence: proto.Float64(0.75)},
+		90:   raised("error", "confidence: 90 given, expected 0 to 1"),
+	} {
+		conn, _ := serve(t, returning(agent.Say("done").WithConfidence(probability), nil))
+		got, err := agentv1.NewAgentServiceClient(conn).Act(t.Context(), &agentv1.ActRequest{ConversationId: "1"})
+		if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" || err != nil {
+			t.Errorf("Act with %v (-want +got):\n%s%v", probability, diff, err)
+		}
 	}
 }
 

@@ -7,26 +7,35 @@ import (
 	"strings"
 	"testing"
 
+	"google.golang.org/grpc"
+
+	agentv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agent/v1"
 	"github.com/toolsandbox/toolsandbox/runs/analysis"
-	"github.com/toolsandbox/toolsandbox/sdk/go/agent"
 )
+
+// confidentAgent calls a tool and then says that it is done.
+type confidentAgent struct {
+	agentv1.UnimplementedAgentServiceServer
+}
+
+func (confidentAgent) Act(_ context.Context, req *agentv1.ActRequest) (*agentv1.ActResponse, error) {
+	if req.GetTurn() == 0 && len(req.GetTools()) > 0 {
+		call := &agentv1.ToolCall{Name: req.GetTools()[0].GetName(), ArgumentsJson: "{}"}
+		return &agentv1.ActResponse{Calls: []*agentv1.ToolCall{call}, Confidence: new(0.1)}, nil
+	}
+	return &agentv1.ActResponse{Text: "I did it.", Confidence: new(0.9)}, nil
+}
 
 // TestCard plays an agent that states its confidence, with both formats of results, and replays it:
 // its card is the same each time.
 func TestCard(t *testing.T) {
 	listener := listen(t)
-	ctx, cancel := context.WithCancel(t.Context())
+	server := grpc.NewServer()
+	agentv1.RegisterAgentServiceServer(server, confidentAgent{})
 	served := make(chan error, 1)
-	go func() {
-		served <- agent.ServeListener(ctx, listener, agent.Func(func(_ context.Context, c *agent.Conversation) (agent.Reply, error) {
-			if c.Turn == 0 && len(c.Tools) > 0 {
-				return agent.Call(c.Tools[0].Name, nil).WithConfidence(0.1), nil
-			}
-			return agent.Say("I did it.").WithConfidence(0.9), nil
-		}))
-	}()
+	go func() { served <- server.Serve(listener) }()
 	t.Cleanup(func() {
-		cancel()
+		server.Stop()
 		if err := <-served; err != nil {
 			t.Error(err)
 		}
