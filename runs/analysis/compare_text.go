@@ -42,14 +42,14 @@ func (c *Comparison) Write(w io.Writer, format string) error {
 }
 
 func (c *Change) categoryTable() *output.Table {
-	t := output.NewNumbers(table.Row{"category", "scenarios", "first", "second", "change", "95 % interval", "p"})
+	t := output.NewNumbers(table.Row{"category", "n", "base", "first", "second", "change", "95 % interval", "p"})
 	for _, category := range c.Categories {
 		p := fmt.Sprintf("%.3f", category.Adjusted)
 		if category.Adjusted < 0.001 {
 			p = "< 0.001"
 		}
 		t.Append(table.Row{
-			category.Name, category.Scenarios, fmt.Sprintf("%.3f", category.First), fmt.Sprintf("%.3f", category.Second), output.Signed(category.Change), category.interval(), p,
+			category.Name, category.Scenarios, category.Clusters, fmt.Sprintf("%.3f", category.First), fmt.Sprintf("%.3f", category.Second), output.Signed(category.Change), category.interval(), p,
 		})
 	}
 	return t
@@ -78,6 +78,7 @@ func (c *Change) notes() []string {
 	if whole.Detectable != nil && *whole.Detectable <= 1 {
 		notes = append(notes, fmt.Sprintf("as many scenarios show a change of %.3f in %.0f %% of runs", *whole.Detectable, 100*power))
 	}
+	notes = append(notes, "n: scenarios; base: base scenarios, the clusters of the interval")
 	notes = append(notes, "p: of the sign-flip test over base scenarios; those of categories are adjusted by Holm")
 	for _, only := range []struct {
 		run   string

@@ -10,6 +10,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/process"
 	"github.com/toolsandbox/toolsandbox/runs/output"
+	"github.com/toolsandbox/toolsandbox/runs/results"
 )
 
 const (
@@ -122,6 +123,19 @@ var csvColumns = []struct {
 	{"output_tokens", func(_ *Report, g Group) string { return exact(g.Effort.OutputTokens) }},
 	{"cost_usd", func(_ *Report, g Group) string { return exact(g.Effort.CostUSD) }},
 	{"user_flagged", func(_ *Report, g Group) string { return exact(g.UserFlagged) }},
+	{"floor_idle", floorCell(func(f *results.CategoryFloors) *results.Floor { return &f.Idle })},
+	{"floor_random", floorCell(func(f *results.CategoryFloors) *results.Floor { return &f.Random })},
+	{"oracle", floorCell(func(f *results.CategoryFloors) *results.Floor { return f.Oracle })},
+}
+
+// floorCell returns a function that writes a floor, "" if it is unknown.
+func floorCell(of func(*results.CategoryFloors) *results.Floor) func(*Report, Group) string {
+	return func(_ *Report, g Group) string {
+		if g.Floors == nil || of(g.Floors) == nil {
+			return ""
+		}
+		return exact(&of(g.Floors).Mean)
+	}
 }
 
 // writeCSV writes a line for each group, with the rates of passes at the end.
@@ -173,13 +187,19 @@ func bound(e Estimate, high bool) string {
 	return exact(&e.Interval.Low)
 }
 
-// Write writes the report in one of Formats.
+// Write writes the report in one of Formats, or its cards if it has them.
 func (r *Report) Write(w io.Writer, format string) error {
 	if err := checkFormat(format, Formats); err != nil {
 		return err
 	}
-	if format == formatCSV {
+	switch {
+	case format == formatCSV && r.Cards != nil:
+		return csv.NewWriter(w).WriteAll(r.cardCSV())
+	case format == formatCSV:
 		return r.writeCSV(w)
+	case r.Cards != nil:
+		return writeSections(w, format, r.cardSections())
+	default:
+		return writeSections(w, format, r.sections())
 	}
-	return writeSections(w, format, r.sections())
 }

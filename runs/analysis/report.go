@@ -23,6 +23,10 @@ type Report struct {
 	// Groups are by run, in each by variant and category. All scenarios are the last category, and all
 	// variants the first variant.
 	Groups []Group `json:"groups"`
+	// Variance is the shares of the variance of all scores, nil if the runs do not tell them apart.
+	Variance *Variance `json:"variance,omitempty"`
+	// Cards are the reliability cards of the runs, nil unless AddCards added them.
+	Cards []Card `json:"cards,omitempty"`
 }
 
 // AllVariants is the variant of a group of all of them.
@@ -46,6 +50,9 @@ type Group struct {
 	// of the original.
 	Unscored map[string]int `json:"unscored,omitempty"`
 	Score    Estimate       `json:"score"`
+	// Floors are what agents without a model score in this category, nil for single variants, and if
+	// they were not played.
+	Floors *results.CategoryFloors `json:"floors,omitempty"`
 	// TrialDeviation is the standard deviation of the scores of one scenario's trials, null without
 	// several trials of one.
 	TrialDeviation *float64 `json:"trial_deviation"`
@@ -102,7 +109,7 @@ func NewReport(runs []*Run, passAt float64) *Report {
 
 // NewReportContext is NewReport that ends early with ctx, and then with its error.
 func NewReportContext(ctx context.Context, runs []*Run, passAt float64) (*Report, error) {
-	report := &Report{Runs: runs, PassAt: passAt, Groups: []Group{}}
+	report := &Report{Runs: runs, PassAt: passAt, Groups: []Group{}, Variance: varianceOf(runs)}
 	for at, run := range runs {
 		groups := make(map[[2]string][]rollout)
 		variants := make(map[string]bool)
@@ -120,6 +127,7 @@ func NewReportContext(ctx context.Context, runs []*Run, passAt float64) (*Report
 		for _, key := range slices.SortedFunc(maps.Keys(groups), compareKeys) {
 			group := newGroup(ctx, groups[key], passAt)
 			group.Run, group.Agent, group.User, group.Variant, group.Category = at, run.Agent, run.User, key[0], key[1]
+			group.Floors = run.floors(key[0], key[1])
 			report.Groups = append(report.Groups, group)
 		}
 	}
@@ -181,6 +189,18 @@ func newGroup(ctx context.Context, rollouts []rollout, passAt float64) Group {
 	return g
 }
 
+// floors returns the floors of a variant and a category, nil if they are unknown.
+func (r *Run) floors(variant, category string) *results.CategoryFloors {
+	switch {
+	case r.Floors == nil || variant != AllVariants:
+		return nil
+	case category == resultfile.AllCategories:
+		return &results.CategoryFloors{Idle: r.Floors.Idle, Random: r.Floors.Random, Oracle: r.Floors.Oracle}
+	default:
+		return r.Floors.Categories[category]
+	}
+}
+
 // failure returns the class of the failure of a rollout without a score.
 func (r rollout) failure() string {
 	if r.outcome == nil {
@@ -236,7 +256,7 @@ func passes(ctx context.Context, rollouts []rollout, passAt float64) []PassRate 
 			order = append(order, r.scenario)
 		}
 		trials[r.scenario].Count++
-		if *r.score >= passAt-rounding {
+		if r.passed(passAt) {
 			trials[r.scenario].Passed++
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/original/resultfile"
 	"github.com/toolsandbox/toolsandbox/runs/output"
+	"github.com/toolsandbox/toolsandbox/runs/results"
 )
 
 const (
@@ -31,7 +32,7 @@ func Letter(run int) string {
 func (r *Report) sections() []section {
 	sections := []section{{notes: r.runLines()}, {
 		title: "Scores by category",
-		table: r.scoreTable("category", func(g Group) (string, bool) { return g.Category, g.Variant == AllVariants }),
+		table: r.withFloors(r.scoreTable("category", func(g Group) (string, bool) { return g.Category, g.Variant == AllVariants })),
 		notes: r.scoreNotes(),
 	}}
 	variants := r.scoreTable("variant", func(g Group) (string, bool) {
@@ -39,6 +40,9 @@ func (r *Report) sections() []section {
 	})
 	if variants != nil {
 		sections = append(sections, section{title: "Scores by variant", table: variants})
+	}
+	if r.Variance != nil {
+		sections = append(sections, r.Variance.section())
 	}
 	sections = append(sections, r.passSection(), r.effortSection())
 	if causes := r.countTable("cause", func(g Group) map[string]int { return g.Causes }); causes != nil {
@@ -60,9 +64,6 @@ func (r *Report) runLines() []string {
 			for _, class := range slices.Sorted(maps.Keys(whole.Unscored)) {
 				line += fmt.Sprintf(", %d without a score (%s)", whole.Unscored[class], class)
 			}
-		}
-		if run.Floors != nil {
-			line += fmt.Sprintf("; floors: idle %.3f, random %.3f", run.Floors.Idle.Mean, run.Floors.Random.Mean)
 		}
 		lines = append(lines, line)
 	}
@@ -110,10 +111,35 @@ func (r *Report) scoreTable(title string, name func(Group) (string, bool)) *outp
 	return t
 }
 
+// withFloors adds what agents without a model score on all scenarios of each run to a table of
+// scores, which may be nil.
+func (r *Report) withFloors(t *output.Table) *output.Table {
+	for _, agent := range []struct {
+		name  string
+		floor func(*results.CategoryFloors) *results.Floor
+	}{
+		{"idle agent", func(f *results.CategoryFloors) *results.Floor { return &f.Idle }},
+		{"random agent", func(f *results.CategoryFloors) *results.Floor { return &f.Random }},
+		{"oracle", func(f *results.CategoryFloors) *results.Floor { return f.Oracle }},
+	} {
+		for i := range r.Runs {
+			if whole, ok := r.Whole(i); ok && whole.Floors != nil {
+				if floor := agent.floor(whole.Floors); floor != nil {
+					t.Append(table.Row{agent.name, Letter(i), floor.Rollouts, missing, rounded(&floor.Mean), missing, missing})
+				}
+			}
+		}
+	}
+	return t
+}
+
 // scoreNotes explains the columns of scores.
 func (r *Report) scoreNotes() []string {
 	notes := []string{
 		"n: rollouts with a score; base: base scenarios, the clusters of the interval; deviation: of the trials of one scenario",
+	}
+	if slices.ContainsFunc(r.Groups, func(g Group) bool { return g.Floors != nil }) {
+		notes = append(notes, "idle agent, random agent, oracle: what they score on the scenarios of the run")
 	}
 	if slices.ContainsFunc(r.Groups, func(g Group) bool { return g.Score.Small }) {
 		notes = append(notes, fmt.Sprintf("%s: fewer than %d base scenarios; %s: they give no interval between 0 and 1", small, fewScenarios, tooFew))

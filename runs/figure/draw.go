@@ -1,14 +1,12 @@
 package figure
 
 import (
-	"fmt"
 	"hash/fnv"
 	"math"
 	"slices"
 	"strings"
 
 	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/palette/moreland"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -91,6 +89,9 @@ func categories(report *analysis.Report) (*picture, error) {
 			return nil, err
 		}
 	}
+	if err := addFloors(p, report, rows); err != nil {
+		return nil, err
+	}
 	setRows(p, report, rows)
 	p.X.Min, p.X.Max = 0, 1
 	return &picture{"categories", p, 20 * vg.Centimeter, vg.Length(3+0.5*float64(len(rows))*math.Max(1, 0.6*float64(len(report.Runs)))) * vg.Centimeter}, nil
@@ -100,19 +101,27 @@ func categories(report *analysis.Report) (*picture, error) {
 func setRows(p *plot.Plot, report *analysis.Report, rows []string) {
 	p.NominalY(words(rows)...)
 	p.Y.Min, p.Y.Max = -0.6, float64(len(rows))-0.4
-	if len(report.Runs) > 1 {
-		p.Y.Max += 0.6 * float64(len(report.Runs))
+	entries := 0
+	if floors := len(floorsOf(report)); floors > 0 {
+		entries += floors + 1
 	}
+	if len(report.Runs) > 1 {
+		entries += len(report.Runs)
+	}
+	p.Y.Max += 0.6 * float64(entries)
 }
 
 // words returns the names of categories or variants in words, with a margin.
 func words(names []string) []string {
 	all := make([]string, len(names))
 	for i, name := range names {
-		all[i] = "  " + strings.ToLower(strings.ReplaceAll(name, "_", " "))
+		all[i] = margin + strings.ToLower(strings.ReplaceAll(name, "_", " "))
 	}
 	return all
 }
+
+// margin keeps the names of rows from the edge of the picture.
+const margin = "  "
 
 // addLegend adds a run to the legend, if there are several.
 func addLegend(p *plot.Plot, report *analysis.Report, run int) error {
@@ -188,6 +197,9 @@ func strips(report *analysis.Report) (*picture, error) {
 			return nil, err
 		}
 	}
+	if err := addFloors(p, report, rows); err != nil {
+		return nil, err
+	}
 	setRows(p, report, rows)
 	p.X.Min, p.X.Max = -0.02, 1.02
 	return &picture{"strips", p, 20 * vg.Centimeter, vg.Length(3+0.8*float64(len(rows))) * vg.Centimeter}, nil
@@ -224,91 +236,13 @@ func costs(report *analysis.Report) (*picture, error) {
 		return nil, nil
 	}
 	p.X.Min, p.Y.Min, p.Y.Max = 0, 0, 1
+	for _, f := range floorsOf(report) {
+		line, err := f.line(plotter.XYs{{X: 0, Y: f.scores[resultfile.AllCategories]}, {X: p.X.Max, Y: f.scores[resultfile.AllCategories]}})
+		if err != nil {
+			return nil, err
+		}
+		p.Add(line)
+		p.Legend.Add(f.name, line)
+	}
 	return &picture{"costs", p, 16 * vg.Centimeter, 9 * vg.Centimeter}, nil
-}
-
-// grid is the scores of the first run by variant and category.
-type grid struct {
-	columns, rows []string
-	scores        map[[2]string]float64
-}
-
-// Dims implements plotter.GridXYZ.
-func (g *grid) Dims() (c, r int) { return len(g.columns), len(g.rows) }
-
-// Z implements plotter.GridXYZ.
-func (g *grid) Z(c, r int) float64 {
-	if score, ok := g.scores[[2]string{g.columns[c], g.rows[r]}]; ok {
-		return score
-	}
-	return math.NaN()
-}
-
-// X implements plotter.GridXYZ.
-func (g *grid) X(c int) float64 { return float64(c) }
-
-// Y implements plotter.GridXYZ.
-func (g *grid) Y(r int) float64 { return float64(r) }
-
-// columnsOf returns the number of columns of a row that have a score.
-func (g *grid) columnsOf(row string) int {
-	known := 0
-	for _, column := range g.columns {
-		if _, ok := g.scores[[2]string{column, row}]; ok {
-			known++
-		}
-	}
-	return known
-}
-
-// labels returns the scores as texts in their cells.
-func (g *grid) labels() (*plotter.Labels, error) {
-	var all plotter.XYLabels
-	for c := range g.columns {
-		for r := range g.rows {
-			if score := g.Z(c, r); !math.IsNaN(score) {
-				all.XYs = append(all.XYs, plotter.XY{X: float64(c), Y: float64(r)})
-				all.Labels = append(all.Labels, fmt.Sprintf("%.2f", score))
-			}
-		}
-	}
-	labels, err := plotter.NewLabels(all)
-	if err != nil {
-		return nil, err
-	}
-	for i := range labels.TextStyle {
-		style := &labels.TextStyle[i]
-		style.XAlign, style.YAlign, style.Font.Variant = draw.XCenter, draw.YCenter, "Sans"
-	}
-	return labels, nil
-}
-
-// variants draws the mean score of the first run by category and variant, nil without variants.
-func variants(report *analysis.Report) (*picture, error) {
-	ofVariant := func(g analysis.Group) bool { return g.Run == 0 && !ofAllVariants(g) }
-	scores := &grid{columns: names(report, ofVariant, variant), rows: names(report, ofVariant, category), scores: make(map[[2]string]float64)}
-	if len(scores.columns) < 2 {
-		return nil, nil
-	}
-	slices.Reverse(scores.columns)
-	for _, g := range groupsOf(report, 0, ofVariant) {
-		scores.scores[[2]string{g.Variant, g.Category}] = *g.Score.Mean
-	}
-	// A category of one variant, such as THREE_DISTRACTION_TOOLS, says what its column says.
-	scores.rows = slices.DeleteFunc(scores.rows, func(row string) bool { return scores.columnsOf(row) < 2 })
-	labels, err := scores.labels()
-	if err != nil {
-		return nil, err
-	}
-	p := newPlot("Scores by category and variant: "+label(report, 0), "", "")
-	colors := moreland.SmoothBlueRed()
-	colors.SetMin(0)
-	colors.SetMax(1)
-	heat := plotter.NewHeatMap(scores, colors.Palette(100))
-	heat.Min, heat.Max = 0, 1
-	p.Add(heat, labels)
-	p.NominalX(words(scores.columns)...)
-	p.NominalY(words(scores.rows)...)
-	p.X.Tick.Label.Rotation, p.X.Tick.Label.XAlign, p.X.Tick.Label.YAlign = math.Pi/5, draw.XRight, draw.YTop
-	return &picture{"variants", p, 22 * vg.Centimeter, vg.Length(8+0.6*float64(len(scores.rows))) * vg.Centimeter}, nil
 }

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"fmt"
 	"image/color"
+	"io"
 	"os"
 	"path/filepath"
 
@@ -30,14 +31,32 @@ type picture struct {
 	width, height vg.Length
 }
 
+// Draw writes the figures of a report and prints their paths. It does nothing without a directory.
+func Draw(w io.Writer, dir string, report *analysis.Report) error {
+	if dir == "" {
+		return nil
+	}
+	paths, err := Write(dir, report)
+	if err != nil {
+		return err
+	}
+	for _, path := range paths {
+		if _, err := fmt.Fprintf(w, "figure: %s\n", path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Write draws the figures of a report into a directory, which it creates, and returns their paths.
-// Those for which the runs have no data are missing: costs without prices, variants without any.
+// Those for which the runs have no data are missing: costs without prices, variants without any,
+// and tools without trajectories.
 func Write(dir string, report *analysis.Report) ([]string, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("--plots: %w", err)
 	}
 	var paths []string
-	for _, draw := range []func(*analysis.Report) (*picture, error){categories, histogram, strips, costs, variants} {
+	for _, draw := range []func(*analysis.Report) (*picture, error){categories, histogram, strips, costs, variants, tools} {
 		p, err := draw(report)
 		if err != nil {
 			return nil, fmt.Errorf("draw: %w", err)

@@ -15,6 +15,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/toolsandbox/toolsandbox/original/resultfile"
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
+	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/runs/analysis"
 	"github.com/toolsandbox/toolsandbox/runs/figure"
 	"github.com/toolsandbox/toolsandbox/runs/results"
@@ -39,6 +43,40 @@ func run(priced bool, scores ...float64) *analysis.Run {
 	return analysis.NewRun("dir", summary, record)
 }
 
+// floored returns a run with floors.
+func floored(scores ...float64) *analysis.Run {
+	r := run(false, scores...)
+	r.Floors = &results.Floors{
+		Idle: results.Floor{Mean: 0.2}, Random: results.Floor{Mean: 0.3}, Oracle: &results.Floor{Mean: 1},
+		Categories: map[string]*results.CategoryFloors{"COREFERENCE": {Idle: results.Floor{Mean: 0.1}}},
+	}
+	return r
+}
+
+// opened returns a run whose trajectories have calls.
+func opened(t *testing.T) *analysis.Run {
+	t.Helper()
+	dir := t.TempDir()
+	summary := &resultfile.Summary{}
+	for _, name := range []string{"s", "s_all_tools"} {
+		summary.Scenarios = append(summary.Scenarios, resultfile.ScenarioResult{Name: name, Categories: []string{"COREFERENCE"}, Similarity: "0.5"})
+		call := &worldv1.Message{
+			Sender: worldv1.Role_ROLE_AGENT, Recipient: worldv1.Role_ROLE_EXECUTION_ENVIRONMENT,
+			Body: &worldv1.Message_Call{Call: &worldv1.ToolCall{Tool: "search_contacts"}},
+		}
+		if _, err := results.WriteTrajectory(dir, results.Rollout{Rollout: resultfile.Rollout{
+			Scenario: &scenariov1.Scenario{Setup: &setupv1.Setup{}}, Messages: []*worldv1.Message{call}, Directory: name, Result: &busv1.Result{},
+		}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	reader, err := results.Open(dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return analysis.OpenRun(dir, summary, reader)
+}
+
 func TestWrite(t *testing.T) {
 	for _, test := range []struct {
 		name string
@@ -49,6 +87,8 @@ func TestWrite(t *testing.T) {
 		{"two priced runs", []*analysis.Run{run(true, 0, 0.5, 1), run(true, 1)}, "categories histogram strips costs variants"},
 		{"one of two is priced", []*analysis.Run{run(true, 0.2, 0.4), run(false, 1)}, "categories histogram strips variants"},
 		{"one without a score", []*analysis.Run{run(false, 0.3), run(false)}, "categories histogram strips variants"},
+		{"floors", []*analysis.Run{floored(0.3), run(false)}, "categories histogram strips variants"},
+		{"trajectories", []*analysis.Run{opened(t)}, "categories histogram strips variants tools"},
 		{"no score", []*analysis.Run{run(false)}, "histogram"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -223,7 +223,7 @@ func (c *collector) write(result *busv1.Result) (results.Rollout, error) {
 	if damage == "" { // otherwise existing files stay
 		rollout.Messages, rollout.Tables = trajectory.GetMessages(), trajectory.GetTables()
 		rollout.Usage, rollout.Answered, rollout.Calls = trajectory.GetUsage(), trajectory.GetAnswered(), results.CountCalls(trajectory.GetMessages())
-		rollout.Work = results.WorkOf(trajectory.GetWork())
+		rollout.Work, rollout.Confidence = results.WorkOf(trajectory.GetWork()), trajectory.Confidence
 		if err := c.store(&rollout); err != nil {
 			return results.Rollout{}, err
 		}

@@ -30,7 +30,7 @@ const (
 	// times, since the random agent's score varies.
 	leastFloorRollouts = 30
 
-	idleAgent, randomAgent = "unhelpful", "random"
+	idleAgent, randomAgent, oracleAgent = "unhelpful", "random", "oracle"
 )
 
 func optionalBool() optional[bool] { return optional[bool]{kind: "bool", parse: strconv.ParseBool} }
@@ -89,7 +89,7 @@ func (o *Options) playFloors(ctx context.Context, stderr io.Writer, collector *c
 	case totals.Floors != nil || totals.Scored == 0:
 		return nil
 	case hint:
-		_, err := fmt.Fprintf(stderr, "--resume --floors also plays an idle and a random agent on these %d scenarios\n", len(spec.Scenarios))
+		_, err := fmt.Fprintf(stderr, "--resume --floors also plays an idle agent, a random one and the oracle on these %d scenarios\n", len(spec.Scenarios))
 		return err
 	case !wanted:
 		return nil
@@ -103,10 +103,15 @@ func (o *Options) playFloors(ctx context.Context, stderr io.Writer, collector *c
 	return results.WriteRun(collector.directory.path, collector.record)
 }
 
-// floorsOf plays the agents that need no model. The result is a function of the scenarios.
+// floorsOf plays the agents that need no model, the oracle only if all scenarios have a solution.
+// The result is a function of the scenarios.
 func floorsOf(ctx context.Context, stderr io.Writer, scenarios []*scenariov1.Scenario) (*results.Floors, error) {
 	spec := sweep.Spec{Scenarios: scenarios, Trials: (max(leastFloorRollouts, len(scenarios)) + len(scenarios) - 1) / len(scenarios)}
-	for _, name := range []string{idleAgent, randomAgent} {
+	names := []string{idleAgent, randomAgent}
+	if !slices.ContainsFunc(scenarios, func(s *scenariov1.Scenario) bool { return len(s.GetSetup().GetOracleScript()) == 0 }) {
+		names = append(names, oracleAgent)
+	}
+	for _, name := range names {
 		agent, err := player.Parse(worldv1.Role_ROLE_AGENT, name)
 		if err != nil {
 			return nil, err
@@ -135,19 +140,46 @@ func floorsOf(ctx context.Context, stderr io.Writer, scenarios []*scenariov1.Sce
 	if err != nil {
 		return nil, err
 	}
-	floors := &results.Floors{Scenarios: len(scenarios)}
+	return sumFloors(scenarios, scores)
+}
+
+// sumFloors returns the floors of scored rollouts, by id.
+func sumFloors(scenarios []*scenariov1.Scenario, scores map[string]*busv1.Result) (*results.Floors, error) {
+	categories := make(map[string][]string)
+	for _, s := range scenarios {
+		categories[s.GetSetup().GetName()] = resultfile.CountedCategories(s.GetSetup().GetCategories())
+	}
+	sums := make(map[string]*results.CategoryFloors)
 	for _, id := range slices.SortedFunc(maps.Keys(scores), func(a, b string) int { return number(a) - number(b) }) {
 		result := scores[id]
-		floor := &floors.Idle
-		if result.GetRollout().GetAgent().GetName() == randomAgent {
-			floor = &floors.Random
+		if !resultfile.Scored(result) {
+			continue
 		}
-		if resultfile.Scored(result) {
-			floor.Add(result.GetSimilarity())
+		for _, category := range categories[result.GetRollout().GetScenario()] {
+			if sums[category] == nil {
+				sums[category] = &results.CategoryFloors{}
+			}
+			floorOf(sums[category], result.GetRollout().GetAgent().GetName()).Add(result.GetSimilarity())
 		}
 	}
-	if floors.Idle.Rollouts == 0 || floors.Random.Rollouts == 0 {
+	whole := sums[resultfile.AllCategories]
+	if whole == nil || whole.Idle.Rollouts == 0 || whole.Random.Rollouts == 0 {
 		return nil, errors.New("no rollout has a score")
 	}
-	return floors, nil
+	delete(sums, resultfile.AllCategories)
+	return &results.Floors{Scenarios: len(scenarios), Idle: whole.Idle, Random: whole.Random, Oracle: whole.Oracle, Categories: sums}, nil
+}
+
+// floorOf returns the floor of an agent.
+func floorOf(floors *results.CategoryFloors, agent string) *results.Floor {
+	switch agent {
+	case idleAgent:
+		return &floors.Idle
+	case randomAgent:
+		return &floors.Random
+	}
+	if floors.Oracle == nil {
+		floors.Oracle = &results.Floor{}
+	}
+	return floors.Oracle
 }

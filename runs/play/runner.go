@@ -110,7 +110,7 @@ func (o *Options) RegisterFlags(flags *pflag.FlagSet) {
 	o.repeatLimit = optionalInt[int32](32)
 	flags.Var(&o.repeatLimit, "repeat-limit", "equal turns of --agent in a row that end a rollout, 0 for no limit (default: 8, with --compat 0)")
 	o.floors = optionalBool()
-	flags.Var(&o.floors, "floors", "also play an idle and a random agent on the scenarios, to compare with (default: where a model or a program plays at most 400 scenarios)")
+	flags.Var(&o.floors, "floors", "also play an idle agent, a random one and the oracle on the scenarios, to compare with (default: where a model or a program plays at most 400 scenarios)")
 	flags.Lookup("floors").NoOptDefVal = "true"
 	flags.Int64Var(&o.maxBytes, "max-rollout-bytes", defaultMaxBytes, "largest conversation in bytes; beyond it the rollout ends as a failure of the player that wrote most")
 	flags.StringVar(&o.services, "services", "", "source of hosted services' `answers`: recorded, offline, live or record (default: recordings, else offline)")

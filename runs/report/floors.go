@@ -18,7 +18,11 @@ func WriteFloors(w io.Writer, floors *results.Floors, mean *float64, scored, rol
 	if floors.Scenarios == 1 {
 		scenarios = "this %d scenario"
 	}
-	text := fmt.Sprintf("\nfloors on "+scenarios+": idle %.3f, random %.3f\n", floors.Scenarios, floors.Idle.Mean, floors.Random.Mean)
+	text := fmt.Sprintf("\nfloors on "+scenarios+": idle %.3f, random %.3f", floors.Scenarios, floors.Idle.Mean, floors.Random.Mean)
+	if floors.Oracle != nil {
+		text += fmt.Sprintf("; oracle %.3f", floors.Oracle.Mean)
+	}
+	text += "\n"
 	if mean != nil {
 		below := ""
 		switch idle, random := *mean < floors.Idle.Mean, *mean < floors.Random.Mean; {

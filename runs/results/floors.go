@@ -7,6 +7,17 @@ type Floors struct {
 	// Idle is the unhelpful agent, Random the one that calls random tools.
 	Idle   Floor `json:"idle"`
 	Random Floor `json:"random"`
+	// Oracle is each scenario's own solution, the ceiling: nil unless all have one.
+	Oracle *Floor `json:"oracle,omitempty"`
+	// Categories are the same by category.
+	Categories map[string]*CategoryFloors `json:"categories,omitempty"`
+}
+
+// CategoryFloors are the floors of the scenarios of one category.
+type CategoryFloors struct {
+	Idle   Floor  `json:"idle"`
+	Random Floor  `json:"random"`
+	Oracle *Floor `json:"oracle,omitempty"`
 }
 
 // Floor is the mean score of scored rollouts.

@@ -41,6 +41,8 @@ type Rollout struct {
 	Usage []*busv1.TurnUsage
 	// Answered is which process answered which turn of an attached agent.
 	Answered []*busv1.AnsweredTurn
+	// Confidence is the last probability of success that the agent stated, nil without any.
+	Confidence *float64
 	// Calls is the number of the agent's calls of tools.
 	Calls int
 	// Work is when workers played the rollout.

@@ -66,7 +66,7 @@ func rolloutRowOf(k key, r Rollout) (rolloutRow, error) {
 		Similarity: number(entry.Similarity), MilestoneSimilarity: number(entry.MilestoneSimilarity), MinefieldSimilarity: number(entry.MinefieldSimilarity),
 		Milestones: int32(len(r.Scenario.GetEvaluation().GetMilestones().GetNodes())),
 		Minefields: int32(len(r.Scenario.GetEvaluation().GetMinefields().GetNodes())),
-		Turns:      int32(entry.TurnCount), Calls: int32(o.Calls), UserFlags: int32(len(o.UserFlags)),
+		Turns:      int32(entry.TurnCount), Calls: int32(o.Calls), UserFlags: int32(len(o.UserFlags)), Confidence: o.Confidence,
 		ExceptionType: entry.ExceptionType, Traceback: entry.Traceback, FailureClass: filled(o.FailureClass), Damage: filled(o.Damage),
 		Seconds: o.Seconds, ContextSHA256: o.ContextSHA256, RecordingSHA256: o.RecordingSHA256,
 	}
@@ -87,7 +87,9 @@ func rolloutRowOf(k key, r Rollout) (rolloutRow, error) {
 	if line.Result, err = proto.Marshal(withoutPlayers(r.Result)); err != nil {
 		return rolloutRow{}, err
 	}
-	line.Played, err = proto.Marshal(&orchestratorv1.GetTrajectoryResponse{Usage: r.Usage, Answered: r.Answered, Work: workMessages(r.Work)})
+	line.Played, err = proto.Marshal(&orchestratorv1.GetTrajectoryResponse{
+		Usage: r.Usage, Answered: r.Answered, Work: workMessages(r.Work), Confidence: r.Confidence,
+	})
 	return line, err
 }
 
@@ -232,7 +234,7 @@ func (r rolloutRow) played(known *shared) (Rollout, error) {
 	known.share(result.GetRollout())
 	return Rollout{
 		Rollout: resultfile.Rollout{Scenario: known.scenario(r), Result: result, Directory: r.Rollout},
-		Usage:   played.GetUsage(), Answered: played.GetAnswered(), Calls: int(r.Calls), Work: WorkOf(played.GetWork()), Damage: text(r.Damage),
+		Usage:   played.GetUsage(), Answered: played.GetAnswered(), Confidence: played.Confidence, Calls: int(r.Calls), Work: WorkOf(played.GetWork()), Damage: text(r.Damage),
 		Digest: r.ContextSHA256, RecordingDigest: r.RecordingSHA256,
 	}, nil
 }

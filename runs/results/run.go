@@ -308,6 +308,8 @@ type Outcome struct {
 	UserFlags []UserFlag `json:"user_flags,omitempty"`
 	// Causes are what may have cost the agent its score.
 	Causes []Cause `json:"causes,omitempty"`
+	// Confidence is the last probability of success that the agent stated, nil without any.
+	Confidence *float64 `json:"confidence,omitempty"`
 	// Usage is the usage of models, nil without models.
 	Usage *Usage `json:"usage,omitempty"`
 	// Round is the round of the sweep that its result is of: 0, or that of the resumption that played
@@ -408,7 +410,7 @@ func (r Rollout) Outcome() Outcome {
 		End:   strings.ToLower(strings.TrimPrefix(end.GetReason().String(), "END_REASON_")),
 		Calls: r.Calls, Seconds: Worked(r.Work).Seconds(),
 		Damage: r.Damage, ContextSHA256: r.Digest, RecordingSHA256: r.RecordingDigest,
-		Scored: resultfile.Scored(r.Result), UserFlags: userFlags(r.Result.GetUserFlags()), Causes: Causes(r.Result.GetCauses()), Usage: usage(r.Usage),
+		Confidence: r.Confidence, Scored: resultfile.Scored(r.Result), UserFlags: userFlags(r.Result.GetUserFlags()), Causes: Causes(r.Result.GetCauses()), Usage: usage(r.Usage),
 		Round: r.Result.GetRound(),
 	}
 	class := end.GetFailureClass()

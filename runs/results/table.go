@@ -67,6 +67,7 @@ type rolloutRow struct {
 	Turns               int32      `parquet:"turns" json:"turns"`
 	Calls               int32      `parquet:"calls" json:"calls"`
 	UserFlags           int32      `parquet:"user_flags" json:"user_flags"`
+	Confidence          *float64   `parquet:"confidence,optional" json:"confidence"`
 	ExceptionType       *string    `parquet:"exception_type,optional,dict" json:"exception_type"`
 	Traceback           *string    `parquet:"traceback,optional" json:"traceback"`
 	FailureClass        *string    `parquet:"failure_class,optional,dict" json:"failure_class"`

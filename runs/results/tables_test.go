@@ -40,7 +40,7 @@ func tableRollout(n int, scored bool) Rollout {
 	r.Result.Causes = []*busv1.Cause{{Kind: busv1.CauseKind_CAUSE_KIND_MINEFIELD, Role: worldv1.Role_ROLE_AGENT, Count: 2, Index: 6, Detail: "d"}}
 	r.Usage = []*busv1.TurnUsage{{Role: worldv1.Role_ROLE_AGENT, Index: 4, Usage: &agentgwv1.Usage{InputTokens: 7, OutputTokens: 3}}}
 	r.Work = []Work{{time.UnixMilli(1000).UTC(), time.UnixMilli(2500).UTC()}}
-	r.Calls = CountCalls(r.Messages)
+	r.Calls, r.Confidence = CountCalls(r.Messages), new(0.75)
 	if !scored {
 		r.Result.End = &busv1.End{Reason: busv1.EndReason_END_REASON_INFRASTRUCTURE, Detail: "gone"}
 	}

@@ -2,13 +2,9 @@ package statistics
 
 import (
 	"math"
-	"slices"
 
 	"gonum.org/v1/gonum/mathext"
 )
-
-// replicates is the number of resamples of a bootstrap.
-const replicates = 2000
 
 // Trials counts the trials of one scenario.
 type Trials struct {
@@ -42,47 +38,6 @@ func choices(m, n, k int) float64 {
 		share *= float64(max(m-i, 0)) / float64(n-i)
 	}
 	return share
-}
-
-// Bootstrap returns the mean of observations and its interval by resampling whole clusters. ok is
-// false below two clusters.
-func Bootstrap(observations []Observation) (i Interval, ok bool) {
-	sums := sumsByCluster(observations, 0)
-	if len(sums) < 2 {
-		return Interval{}, false
-	}
-	counts := sumsByCluster(slices.Collect(ones(observations)), 0)
-	random := draws()
-	means := make([]float64, replicates)
-	for r := range means {
-		sum, count := 0.0, 0.0
-		for range sums {
-			c := random.IntN(len(sums))
-			sum, count = sum+sums[c], count+counts[c]
-		}
-		means[r] = sum / count
-	}
-	slices.Sort(means)
-	return Interval{percentile(means, (1-Confidence)/2), percentile(means, (1+Confidence)/2)}, true
-}
-
-// ones yields 1 for each observation.
-func ones(observations []Observation) func(func(Observation) bool) {
-	return func(yield func(Observation) bool) {
-		for _, o := range observations {
-			if !yield(Observation{o.Cluster, 1}) {
-				return
-			}
-		}
-	}
-}
-
-// percentile interpolates between the two nearest of sorted numbers.
-func percentile(sorted []float64, p float64) float64 {
-	at := p * float64(len(sorted)-1)
-	below := int(at)
-	above := min(below+1, len(sorted)-1)
-	return sorted[below] + (at-float64(below))*(sorted[above]-sorted[below])
 }
 
 // ExactRate returns the interval of the mean of observations that are 0 or 1 by Korn and Graubard:

@@ -20,6 +20,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
@@ -108,7 +109,11 @@ type answerTest struct {
 
 func TestPluginAnswers(t *testing.T) {
 	runAnswers(t, map[string]answerTest{
-		"text":  {&agentv1.ActResponse{Text: "Done."}, false, messages(say(agent, user, "Done."))},
+		"text": {&agentv1.ActResponse{Text: "Done."}, false, messages(say(agent, user, "Done."))},
+		"confidence": {
+			&agentv1.ActResponse{Text: "Done.", Confidence: proto.Float64(0.5)},
+			false, &agentgwv1.RespondResponse{Messages: messages(say(agent, user, "Done.")).GetMessages(), Confidence: proto.Float64(0.5)},
+		},
 		"empty": {&agentv1.ActResponse{}, true, messages(say(agent, user, ""))},
 		"calls win over text": {
 			&agentv1.ActResponse{Text: "Let me see.", Calls: []*agentv1.ToolCall{{Id: "c", Name: "setting_9", ArgumentsJson: `{"on": true}`}}},
@@ -127,6 +132,10 @@ func TestPluginAnswers(t *testing.T) {
 
 func TestPluginMistakes(t *testing.T) {
 	runAnswers(t, map[string]answerTest{
+		"confidence of 90 percent": {
+			&agentv1.ActResponse{Text: "Done.", Confidence: proto.Float64(90)},
+			false, failure("ValueError", "plug-in answered a confidence of 90, expected 0 to 1"),
+		},
 		"unknown tool": {
 			calls(&agentv1.ToolCall{Id: "c", Name: "fly to; moon", ArgumentsJson: "{}"}),
 			false, messages(call(2, agent, source("c", "fly_to__moon", "{}"), "c", "fly to; moon")),

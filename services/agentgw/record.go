@@ -95,6 +95,7 @@ func (s *Server) storeReply(
 func response(reply *agentgwv1.Reply) *agentgwv1.RespondResponse {
 	return &agentgwv1.RespondResponse{
 		Messages: reply.GetMessages(), Failure: reply.GetFailure(), Usage: reply.GetUsage(), Remarks: reply.GetRemarks(), AnsweredBy: reply.GetAnsweredBy(),
+		Confidence: reply.Confidence,
 	}
 }
 

@@ -179,7 +179,9 @@ func (s *Server) respond(ctx context.Context, req *agentgwv1.RespondRequest) (*a
 			if err != nil {
 				return nil, err
 			}
-			return &agentgwv1.RecordedTurn{Reply: &agentgwv1.Reply{Messages: response.GetMessages(), Failure: response.GetFailure(), AnsweredBy: response.GetAnsweredBy()}}, nil
+			return &agentgwv1.RecordedTurn{Reply: &agentgwv1.Reply{
+				Messages: response.GetMessages(), Failure: response.GetFailure(), AnsweredBy: response.GetAnsweredBy(), Confidence: response.Confidence,
+			}}, nil
 		})
 	case *agentgwv1.Player_Model:
 		if model.NoReplyNeeded(req.GetView()) {

@@ -76,7 +76,9 @@ func replies(state *rollout.State) map[int32]*agentgwv1.RecordedTurn {
 	}
 	for _, turn := range state.Turns() {
 		if first := turn.GetMessages()[0]; recorded(first.GetSender()) {
-			turns[first.GetIndex()] = &agentgwv1.RecordedTurn{Reply: &agentgwv1.Reply{Messages: turn.GetMessages(), Usage: turn.GetUsage(), Remarks: turn.GetRemarks()}}
+			turns[first.GetIndex()] = &agentgwv1.RecordedTurn{Reply: &agentgwv1.Reply{
+				Messages: turn.GetMessages(), Usage: turn.GetUsage(), Remarks: turn.GetRemarks(), Confidence: turn.Confidence,
+			}}
 		}
 	}
 	end := state.End()

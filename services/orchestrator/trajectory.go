@@ -70,6 +70,7 @@ func (s *server) trajectory(ctx context.Context, id string) (*orchestratorv1.Get
 		Times:            state.Times(),
 		Work:             work(log),
 		Answered:         state.Answered(),
+		Confidence:       state.Confidence(),
 	}, nil
 }
 

@@ -12,6 +12,7 @@ package agent
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 )
 
@@ -130,6 +131,20 @@ type Reply struct {
 	calls []ToolCall
 	code  *string
 	err   error
+	// confidence is nil if the agent does not say.
+	confidence *float64
+}
+
+// WithConfidence returns the same turn with the probability, from 0 to 1, that the task is done as
+// the user wants when the conversation ends here. The last one of a conversation counts for the
+// reliability card; none affects the score. One outside 0 to 1 ends the conversation as an error of
+// Act does.
+func (r Reply) WithConfidence(probability float64) Reply {
+	if !(probability >= 0 && probability <= 1) {
+		r.err = errors.Join(r.err, fmt.Errorf("confidence: %v given, expected 0 to 1", probability))
+	}
+	r.confidence = &probability
+	return r
 }
 
 // Say returns a turn with a text for the user.

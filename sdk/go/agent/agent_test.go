@@ -18,6 +18,7 @@ import (
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/test/bufconn"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
 
 	agentv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agent/v1"
@@ -114,6 +115,20 @@ func TestAct(t *testing.T) {
 				t.Errorf("Act (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestConfidence states a probability, and a number that is none.
+func TestConfidence(t *testing.T) {
+	for probability, want := range map[float64]*agentv1.ActResponse{
+		0.75: {Text: "done", Confidence: proto.Float64(0.75)},
+		90:   raised("error", "confidence: 90 given, expected 0 to 1"),
+	} {
+		conn, _ := serve(t, returning(agent.Say("done").WithConfidence(probability), nil))
+		got, err := agentv1.NewAgentServiceClient(conn).Act(t.Context(), &agentv1.ActRequest{ConversationId: "1"})
+		if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" || err != nil {
+			t.Errorf("Act with %v (-want +got):\n%s%v", probability, diff, err)
+		}
 	}
 }
 

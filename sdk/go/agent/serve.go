@@ -145,7 +145,7 @@ func (s *server) Act(ctx context.Context, req *agentv1.ActRequest) (response *ag
 	if err != nil {
 		return turnError(ctx, err)
 	}
-	response = &agentv1.ActResponse{Text: reply.text, Code: reply.code}
+	response = &agentv1.ActResponse{Text: reply.text, Code: reply.code, Confidence: reply.confidence}
 	for _, call := range reply.calls {
 		response.Calls = append(response.Calls, &agentv1.ToolCall{Id: call.ID, Name: call.Name, ArgumentsJson: arguments(call)})
 	}

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import io
+import math
 import os
 import pathlib
 import tempfile
@@ -116,6 +117,13 @@ class Serving(unittest.TestCase):
         self.assertEqual([c.arguments for c in messages[2].calls], [{"a": 1}, '{"a": 1e999}', '"{"'])
         self.assertEqual([m.value for m in messages[3:]], [None, [{"a": None}], None])
         self.assertEqual([m.code for m in messages], [None, None, None, None, None, "print(2)"])
+
+    def test_confidence(self) -> None:
+        with agent.Server(lambda _: agent.say("done").with_confidence(0.75), "localhost:0") as server:
+            self.assertEqual(ask(server.address, request()), agent_pb2.ActResponse(text="done", confidence=0.75))
+        for wrong in (-0.1, 90, math.nan):
+            with self.assertRaises(ValueError):
+                agent.say("done").with_confidence(wrong)
 
     def test_coroutine(self) -> None:
         async def act(conversation: agent.Conversation) -> agent.Reply:

@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 
 	"github.com/toolsandbox/toolsandbox/internal/process"
@@ -12,7 +10,7 @@ import (
 )
 
 func newReport() *cobra.Command {
-	format, plots, passAt, asJSON, acceptEdits := "", "", 0.0, false, false
+	format, plots, passAt, card, asJSON, acceptEdits := "", "", 0.0, false, false, false
 	cmd := &cobra.Command{
 		Use:   "report RUN...",
 		Short: "Print the scores of runs by category and variant, with their precision",
@@ -23,6 +21,7 @@ directory of the original; there are at most eight.`,
 		Example: `  toolsandbox run --agent random --trials 3 --out floor
   toolsandbox report floor
   toolsandbox report floor --format latex
+  toolsandbox report floor --card
   toolsandbox report floor --plots figures`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
@@ -36,16 +35,13 @@ directory of the original; there are at most eight.`,
 				return err
 			}
 			reported := analysis.NewReport(runs, passAt)
-			if plots != "" {
-				drawn, err := figure.Write(plots, reported)
-				if err != nil {
+			if card {
+				if err := reported.AddCards(); err != nil {
 					return err
 				}
-				for _, path := range drawn {
-					if _, err := fmt.Fprintf(cmd.ErrOrStderr(), "figure: %s\n", path); err != nil {
-						return err
-					}
-				}
+			}
+			if err := figure.Draw(cmd.ErrOrStderr(), plots, reported); err != nil {
+				return err
 			}
 			if asJSON {
 				return report.JSON(cmd.OutOrStdout(), reported)
@@ -54,6 +50,7 @@ directory of the original; there are at most eight.`,
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON instead of tables")
+	cmd.Flags().BoolVar(&card, "card", false, "print the reliability card instead: consistency, robustness, predictability, safety, abstention")
 	cmd.Flags().Float64Var(&passAt, "pass-at", 1, "the least `score` of a rollout that passes")
 	cmd.Flags().StringVar(&format, "format", "text", "the `format` of the tables: text, markdown, latex or csv")
 	cmd.Flags().StringVar(&plots, "plots", "", "`directory` for figures of the scores, as SVG and PNG (default: none)")

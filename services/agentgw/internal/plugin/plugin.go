@@ -189,6 +189,9 @@ func (d *Dialer) compose(req *agentgwv1.RespondRequest, tools *turn.Tools, answe
 	if n := proto.Size(answer); n > d.cfg.TurnBytes {
 		return d.invalidAnswer("an answer of %d bytes, expected at most %d", n, d.cfg.TurnBytes), nil
 	}
+	if c := answer.Confidence; c != nil && !(*c >= 0 && *c <= 1) {
+		return d.invalidAnswer("a confidence of %v, expected 0 to 1", *c), nil
+	}
 	messages, err := compose(req, tools, answer)
 	var mistake *turn.Mistake
 	if errors.As(err, &mistake) {
@@ -197,7 +200,7 @@ func (d *Dialer) compose(req *agentgwv1.RespondRequest, tools *turn.Tools, answe
 	if err != nil {
 		return nil, err
 	}
-	response := &agentgwv1.RespondResponse{Messages: messages}
+	response := &agentgwv1.RespondResponse{Messages: messages, Confidence: answer.Confidence}
 	if n := proto.Size(response); n > d.cfg.TurnBytes {
 		return d.invalidAnswer("messages of %d bytes, expected at most %d", n, d.cfg.TurnBytes), nil
 	}

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 
 	"google.golang.org/protobuf/proto"
 
@@ -233,6 +234,16 @@ func (s *State) Answered() []*busv1.AnsweredTurn {
 		answered = append(answered, last)
 	}
 	return answered
+}
+
+// Confidence returns the last probability of success that the agent stated, nil without any.
+func (s *State) Confidence() *float64 {
+	for _, turn := range slices.Backward(s.turns) {
+		if turn.Confidence != nil && turn.GetMessages()[0].GetSender() == worldv1.Role_ROLE_AGENT {
+			return turn.Confidence
+		}
+	}
+	return nil
 }
 
 // End returns the end record, nil while the rollout runs.

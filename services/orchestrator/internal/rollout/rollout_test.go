@@ -260,6 +260,22 @@ func TestFoldCounts(t *testing.T) {
 	}
 }
 
+// TestConfidence keeps the agent's last confidence, also when later turns have none.
+func TestConfidence(t *testing.T) {
+	stated := func(confidence *float64, messages ...*worldv1.Message) *busv1.LogEntry {
+		return &busv1.LogEntry{Turns: []*busv1.Turn{{Messages: messages, Confidence: confidence}}}
+	}
+	state := fold(t, start(9))
+	if got := state.Confidence(); got != nil {
+		t.Errorf("Confidence: got %v, want none", *got)
+	}
+	state = fold(t, start(9), stated(proto.Float64(0.2), message(1, agent, user)), stated(proto.Float64(0.9), message(2, user, agent)),
+		stated(proto.Float64(0.4), message(3, agent, user)), stated(nil, message(4, user, agent)), stated(nil, message(5, agent, user)))
+	if got := state.Confidence(); got == nil || *got != 0.4 {
+		t.Errorf("Confidence: got %v, want 0.4", got)
+	}
+}
+
 // TestTurnsInOneEntry folds calls and their answers in one entry, and each in an entry of its own:
 // the state is the same.
 func TestTurnsInOneEntry(t *testing.T) {

@@ -338,6 +338,7 @@ func (r *runner) respond(ctx context.Context, role worldv1.Role, player *agentgw
 	}
 	turn := r.state.Turn(response.GetMessages(), nil)
 	turn.Usage, turn.Remarks, turn.AnsweredBy = response.GetUsage(), response.GetRemarks(), response.GetAnsweredBy()
+	turn.Confidence = response.Confidence
 	return turn, nil, nil
 }
 

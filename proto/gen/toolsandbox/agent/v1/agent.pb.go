@@ -478,7 +478,11 @@ type ActResponse struct {
 	Raised *Raised `protobuf:"bytes,3,opt,name=raised,proto3" json:"raised,omitempty"`
 	// Python source that runs in the session, with the request's tools as functions. The result is a
 	// message of SPEAKER_TOOL with the source's output, or with the error that ended it.
-	Code          *string `protobuf:"bytes,4,opt,name=code,proto3,oneof" json:"code,omitempty"`
+	Code *string `protobuf:"bytes,4,opt,name=code,proto3,oneof" json:"code,omitempty"`
+	// The probability, from 0 to 1, that the task is done as the user wants when the conversation ends
+	// here. Unset if the agent does not say. The last one of a conversation counts, and none affects
+	// the score.
+	Confidence    *float64 `protobuf:"fixed64,5,opt,name=confidence,proto3,oneof" json:"confidence,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -539,6 +543,13 @@ func (x *ActResponse) GetCode() string {
 		return *x.Code
 	}
 	return ""
+}
+
+func (x *ActResponse) GetConfidence() float64 {
+	if x != nil && x.Confidence != nil {
+		return *x.Confidence
+	}
+	return 0
 }
 
 // AttachRequest travels from the agent to the gateway.
@@ -822,13 +833,17 @@ const file_toolsandbox_agent_v1_agent_proto_rawDesc = "" +
 	"\vtraceparent\x18\x05 \x01(\tR\vtraceparent\"C\n" +
 	"\x06Raised\x12%\n" +
 	"\x0eexception_type\x18\x01 \x01(\tR\rexceptionType\x12\x12\n" +
-	"\x04text\x18\x02 \x01(\tR\x04text\"\xaf\x01\n" +
+	"\x04text\x18\x02 \x01(\tR\x04text\"\xe3\x01\n" +
 	"\vActResponse\x12\x12\n" +
 	"\x04text\x18\x01 \x01(\tR\x04text\x124\n" +
 	"\x05calls\x18\x02 \x03(\v2\x1e.toolsandbox.agent.v1.ToolCallR\x05calls\x124\n" +
 	"\x06raised\x18\x03 \x01(\v2\x1c.toolsandbox.agent.v1.RaisedR\x06raised\x12\x17\n" +
-	"\x04code\x18\x04 \x01(\tH\x00R\x04code\x88\x01\x01B\a\n" +
-	"\x05_code\"\xa3\x01\n" +
+	"\x04code\x18\x04 \x01(\tH\x00R\x04code\x88\x01\x01\x12#\n" +
+	"\n" +
+	"confidence\x18\x05 \x01(\x01H\x01R\n" +
+	"confidence\x88\x01\x01B\a\n" +
+	"\x05_codeB\r\n" +
+	"\v_confidence\"\xa3\x01\n" +
 	"\rAttachRequest\x12\x14\n" +
 	"\x04name\x18\x01 \x01(\tH\x00R\x04name\x12<\n" +
 	"\x06answer\x18\x02 \x01(\v2\".toolsandbox.agent.v1.AttachAnswerH\x00R\x06answer\x12\x1a\n" +

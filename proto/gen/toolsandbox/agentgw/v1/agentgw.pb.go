@@ -693,7 +693,9 @@ type RespondResponse struct {
 	// What was special about the turn of a model.
 	Remarks []*Remark `protobuf:"bytes,5,rep,name=remarks,proto3" json:"remarks,omitempty"`
 	// The process that answered as an attached agent. Unset for other players.
-	AnsweredBy    *Instance `protobuf:"bytes,6,opt,name=answered_by,json=answeredBy,proto3" json:"answered_by,omitempty"`
+	AnsweredBy *Instance `protobuf:"bytes,6,opt,name=answered_by,json=answeredBy,proto3" json:"answered_by,omitempty"`
+	// The probability of success that a plug-in agent stated with the turn, from 0 to 1.
+	Confidence    *float64 `protobuf:"fixed64,7,opt,name=confidence,proto3,oneof" json:"confidence,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -768,6 +770,13 @@ func (x *RespondResponse) GetAnsweredBy() *Instance {
 		return x.AnsweredBy
 	}
 	return nil
+}
+
+func (x *RespondResponse) GetConfidence() float64 {
+	if x != nil && x.Confidence != nil {
+		return *x.Confidence
+	}
+	return 0
 }
 
 // Instance is a process that plays as an attached agent. It is for people: nothing that is
@@ -894,7 +903,7 @@ const file_toolsandbox_agentgw_v1_agentgw_proto_rawDesc = "" +
 	"\x10reasoning_tokens\x18\x04 \x01(\x03R\x0freasoningTokens\x12$\n" +
 	"\vcost_micros\x18\x05 \x01(\x03H\x00R\n" +
 	"costMicros\x88\x01\x01B\x0e\n" +
-	"\f_cost_micros\"\x80\x03\n" +
+	"\f_cost_micros\"\xb4\x03\n" +
 	"\x0fRespondResponse\x129\n" +
 	"\bmessages\x18\x01 \x03(\v2\x1d.toolsandbox.world.v1.MessageR\bmessages\x129\n" +
 	"\afailure\x18\x02 \x01(\v2\x1f.toolsandbox.agentgw.v1.FailureR\afailure\x123\n" +
@@ -902,7 +911,11 @@ const file_toolsandbox_agentgw_v1_agentgw_proto_rawDesc = "" +
 	"\tthrottled\x18\x04 \x01(\v2!.toolsandbox.agentgw.v1.ThrottledR\tthrottled\x128\n" +
 	"\aremarks\x18\x05 \x03(\v2\x1e.toolsandbox.agentgw.v1.RemarkR\aremarks\x12A\n" +
 	"\vanswered_by\x18\x06 \x01(\v2 .toolsandbox.agentgw.v1.InstanceR\n" +
-	"answeredBy:\x04\x80\xb5\x18\x01\"l\n" +
+	"answeredBy\x12#\n" +
+	"\n" +
+	"confidence\x18\a \x01(\x01H\x00R\n" +
+	"confidence\x88\x01\x01:\x04\x80\xb5\x18\x01B\r\n" +
+	"\v_confidence\"l\n" +
 	"\bInstance\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04peer\x18\x02 \x01(\tR\x04peer\x12 \n" +
@@ -989,6 +1002,7 @@ func file_toolsandbox_agentgw_v1_agentgw_proto_init() {
 	}
 	file_toolsandbox_agentgw_v1_role_proto_init()
 	file_toolsandbox_agentgw_v1_agentgw_proto_msgTypes[5].OneofWrappers = []any{}
+	file_toolsandbox_agentgw_v1_agentgw_proto_msgTypes[6].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{

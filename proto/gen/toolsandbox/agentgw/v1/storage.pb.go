@@ -85,6 +85,8 @@ type Reply struct {
 	Remarks []*Remark `protobuf:"bytes,5,rep,name=remarks,proto3" json:"remarks,omitempty"`
 	// The process that answered as an attached agent.
 	AnsweredBy *Instance `protobuf:"bytes,6,opt,name=answered_by,json=answeredBy,proto3" json:"answered_by,omitempty"`
+	// The stated probability of success.
+	Confidence *float64 `protobuf:"fixed64,7,opt,name=confidence,proto3,oneof" json:"confidence,omitempty"`
 	// The provider that defines the form of native.
 	Provider string `protobuf:"bytes,15,opt,name=provider,proto3" json:"provider,omitempty"`
 	// The model's turn in its provider's native form, for later requests. Empty if the messages
@@ -164,6 +166,13 @@ func (x *Reply) GetAnsweredBy() *Instance {
 		return x.AnsweredBy
 	}
 	return nil
+}
+
+func (x *Reply) GetConfidence() float64 {
+	if x != nil && x.Confidence != nil {
+		return *x.Confidence
+	}
+	return 0
 }
 
 func (x *Reply) GetProvider() string {
@@ -628,7 +637,7 @@ const file_toolsandbox_agentgw_v1_storage_proto_rawDesc = "" +
 	"\n" +
 	"$toolsandbox/agentgw/v1/storage.proto\x12\x16toolsandbox.agentgw.v1\x1a toolsandbox/agent/v1/agent.proto\x1a$toolsandbox/agentgw/v1/agentgw.proto\x1a!toolsandbox/agentgw/v1/role.proto\x1a toolsandbox/world/v1/world.proto\";\n" +
 	"\aToolSet\x120\n" +
-	"\x05tools\x18\x01 \x03(\v2\x1a.toolsandbox.world.v1.ToolR\x05tools\"\x94\x03\n" +
+	"\x05tools\x18\x01 \x03(\v2\x1a.toolsandbox.world.v1.ToolR\x05tools\"\xc8\x03\n" +
 	"\x05Reply\x129\n" +
 	"\bmessages\x18\x01 \x03(\v2\x1d.toolsandbox.world.v1.MessageR\bmessages\x129\n" +
 	"\afailure\x18\x02 \x01(\v2\x1f.toolsandbox.agentgw.v1.FailureR\afailure\x123\n" +
@@ -636,9 +645,13 @@ const file_toolsandbox_agentgw_v1_storage_proto_rawDesc = "" +
 	"\x13conversation_digest\x18\x04 \x01(\fR\x12conversationDigest\x128\n" +
 	"\aremarks\x18\x05 \x03(\v2\x1e.toolsandbox.agentgw.v1.RemarkR\aremarks\x12A\n" +
 	"\vanswered_by\x18\x06 \x01(\v2 .toolsandbox.agentgw.v1.InstanceR\n" +
-	"answeredBy\x12\x1a\n" +
+	"answeredBy\x12#\n" +
+	"\n" +
+	"confidence\x18\a \x01(\x01H\x00R\n" +
+	"confidence\x88\x01\x01\x12\x1a\n" +
 	"\bprovider\x18\x0f \x01(\tR\bprovider\x12\x16\n" +
-	"\x06native\x18\x10 \x01(\fR\x06native\"\xb3\x01\n" +
+	"\x06native\x18\x10 \x01(\fR\x06nativeB\r\n" +
+	"\v_confidence\"\xb3\x01\n" +
 	"\fRecordedTurn\x123\n" +
 	"\x05reply\x18\x01 \x01(\v2\x1d.toolsandbox.agentgw.v1.ReplyR\x05reply\x12<\n" +
 	"\bexchange\x18\x02 \x01(\v2 .toolsandbox.agentgw.v1.ExchangeR\bexchange\x120\n" +
@@ -733,6 +746,7 @@ func file_toolsandbox_agentgw_v1_storage_proto_init() {
 	}
 	file_toolsandbox_agentgw_v1_agentgw_proto_init()
 	file_toolsandbox_agentgw_v1_role_proto_init()
+	file_toolsandbox_agentgw_v1_storage_proto_msgTypes[1].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{

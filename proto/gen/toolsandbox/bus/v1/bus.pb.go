@@ -1318,7 +1318,9 @@ type Turn struct {
 	// Of a turn of a model: RespondResponse.remarks.
 	Remarks []*v1.Remark `protobuf:"bytes,10,rep,name=remarks,proto3" json:"remarks,omitempty"`
 	// Of a turn of an attached agent: RespondResponse.answered_by.
-	AnsweredBy    *v1.Instance `protobuf:"bytes,11,opt,name=answered_by,json=answeredBy,proto3" json:"answered_by,omitempty"`
+	AnsweredBy *v1.Instance `protobuf:"bytes,11,opt,name=answered_by,json=answeredBy,proto3" json:"answered_by,omitempty"`
+	// Of a turn of a plug-in agent: RespondResponse.confidence.
+	Confidence    *float64 `protobuf:"fixed64,12,opt,name=confidence,proto3,oneof" json:"confidence,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1421,6 +1423,13 @@ func (x *Turn) GetAnsweredBy() *v1.Instance {
 		return x.AnsweredBy
 	}
 	return nil
+}
+
+func (x *Turn) GetConfidence() float64 {
+	if x != nil && x.Confidence != nil {
+		return *x.Confidence
+	}
+	return 0
 }
 
 // AnsweredTurn names the process that answered one turn of an attached agent.
@@ -2386,7 +2395,7 @@ const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"\aattempt\x18\x02 \x01(\x05R\aattempt\x12\x14\n" +
 	"\x05round\x18\x03 \x01(\x05R\x05round\x12>\n" +
 	"\bversions\x18\x04 \x03(\v2\".toolsandbox.world.v1.TableVersionR\bversions\x124\n" +
-	"\astarted\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\astarted\"\xb5\x04\n" +
+	"\astarted\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\astarted\"\xe9\x04\n" +
 	"\x04Turn\x129\n" +
 	"\bmessages\x18\x01 \x03(\v2\x1d.toolsandbox.world.v1.MessageR\bmessages\x12>\n" +
 	"\bversions\x18\x02 \x03(\v2\".toolsandbox.world.v1.TableVersionR\bversions\x12)\n" +
@@ -2399,10 +2408,14 @@ const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"\aremarks\x18\n" +
 	" \x03(\v2\x1e.toolsandbox.agentgw.v1.RemarkR\aremarks\x12A\n" +
 	"\vanswered_by\x18\v \x01(\v2 .toolsandbox.agentgw.v1.InstanceR\n" +
-	"answeredByB\x11\n" +
+	"answeredBy\x12#\n" +
+	"\n" +
+	"confidence\x18\f \x01(\x01H\x03R\n" +
+	"confidence\x88\x01\x01B\x11\n" +
 	"\x0f_ended_at_indexB\x06\n" +
 	"\x04_nowB\v\n" +
-	"\t_next_due\"\x92\x01\n" +
+	"\t_next_dueB\r\n" +
+	"\v_confidence\"\x92\x01\n" +
 	"\fAnsweredTurn\x12.\n" +
 	"\x04role\x18\x01 \x01(\x0e2\x1a.toolsandbox.world.v1.RoleR\x04role\x12\x14\n" +
 	"\x05index\x18\x02 \x01(\x05R\x05index\x12<\n" +

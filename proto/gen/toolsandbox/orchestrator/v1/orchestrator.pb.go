@@ -1415,7 +1415,9 @@ type GetTrajectoryResponse struct {
 	// When workers played the rollout, in order.
 	Work []*Work `protobuf:"bytes,13,rep,name=work,proto3" json:"work,omitempty"`
 	// The processes that answered turns of attached agents, in the order of the turns.
-	Answered      []*v13.AnsweredTurn `protobuf:"bytes,14,rep,name=answered,proto3" json:"answered,omitempty"`
+	Answered []*v13.AnsweredTurn `protobuf:"bytes,14,rep,name=answered,proto3" json:"answered,omitempty"`
+	// The last probability of success that the agent stated.
+	Confidence    *float64 `protobuf:"fixed64,15,opt,name=confidence,proto3,oneof" json:"confidence,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1539,6 +1541,13 @@ func (x *GetTrajectoryResponse) GetAnswered() []*v13.AnsweredTurn {
 		return x.Answered
 	}
 	return nil
+}
+
+func (x *GetTrajectoryResponse) GetConfidence() float64 {
+	if x != nil && x.Confidence != nil {
+		return *x.Confidence
+	}
+	return 0
 }
 
 // Work is the time in which one worker played a rollout: from its claim of the log to its last
@@ -2238,7 +2247,7 @@ const file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDesc = "" +
 	"\x13DeleteSweepResponse\"e\n" +
 	"\x14GetTrajectoryRequest\x12M\n" +
 	"\n" +
-	"rollout_id\x18\x01 \x01(\tB.\xbaH+r)\x18\xc8\x012$^[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*$R\trolloutId\"\x81\x06\n" +
+	"rollout_id\x18\x01 \x01(\tB.\xbaH+r)\x18\xc8\x012$^[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*$R\trolloutId\"\xb5\x06\n" +
 	"\x15GetTrajectoryResponse\x125\n" +
 	"\arollout\x18\x01 \x01(\v2\x1b.toolsandbox.bus.v1.RolloutR\arollout\x129\n" +
 	"\bmessages\x18\x02 \x03(\v2\x1d.toolsandbox.world.v1.MessageR\bmessages\x12+\n" +
@@ -2254,11 +2263,15 @@ const file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDesc = "" +
 	"\x0esession_digest\x18\v \x01(\fR\rsessionDigest\x12S\n" +
 	"\x05times\x18\f \x03(\v2=.toolsandbox.orchestrator.v1.GetTrajectoryResponse.TimesEntryR\x05times\x125\n" +
 	"\x04work\x18\r \x03(\v2!.toolsandbox.orchestrator.v1.WorkR\x04work\x12<\n" +
-	"\banswered\x18\x0e \x03(\v2 .toolsandbox.bus.v1.AnsweredTurnR\banswered\x1a8\n" +
+	"\banswered\x18\x0e \x03(\v2 .toolsandbox.bus.v1.AnsweredTurnR\banswered\x12#\n" +
+	"\n" +
+	"confidence\x18\x0f \x01(\x01H\x00R\n" +
+	"confidence\x88\x01\x01\x1a8\n" +
 	"\n" +
 	"TimesEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\x05R\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x01R\x05value:\x028\x01\"n\n" +
+	"\x05value\x18\x02 \x01(\x01R\x05value:\x028\x01B\r\n" +
+	"\v_confidence\"n\n" +
 	"\x04Work\x124\n" +
 	"\astarted\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\astarted\x120\n" +
 	"\x05ended\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x05ended\"\xba\x01\n" +
@@ -2459,6 +2472,7 @@ func file_toolsandbox_orchestrator_v1_orchestrator_proto_init() {
 		(*WatchSweepResponse_End)(nil),
 	}
 	file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[14].OneofWrappers = []any{}
+	file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[21].OneofWrappers = []any{}
 	file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[23].OneofWrappers = []any{
 		(*RecordedItem_Turn)(nil),
 		(*RecordedItem_Answer)(nil),

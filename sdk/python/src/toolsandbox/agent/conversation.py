@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import json
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Optional, Union
 
 
@@ -120,6 +120,15 @@ class Reply:
     text: str = ""
     calls: tuple[ToolCall, ...] = ()
     code: Optional[str] = None
+    confidence: Optional[float] = None
+
+    def with_confidence(self, probability: float) -> Reply:
+        """The same turn with the probability, from 0 to 1, that the task is done as the user wants
+        when the conversation ends here. The last one of a conversation counts for the reliability
+        card; none affects the score. Raises ValueError for one outside 0 to 1."""
+        if not 0 <= probability <= 1:
+            raise ValueError(f"confidence: {probability} given, expected 0 to 1")
+        return replace(self, confidence=probability)
 
 
 Act = Callable[[Conversation], Union[Reply, Awaitable[Reply]]]

@@ -100,7 +100,8 @@ def response(reply: object) -> agent_pb2.ActResponse:
         if not isinstance(text, str):
             raise TypeError(f"the agent's reply: {what} is {type(text).__name__}, expected str")
     answer = agent_pb2.ActResponse(
-        text=reply.text, calls=[agent_pb2.ToolCall(id=c.id, name=c.name, arguments_json=c.arguments_json) for c in reply.calls], code=reply.code
+        text=reply.text, calls=[agent_pb2.ToolCall(id=c.id, name=c.name, arguments_json=c.arguments_json) for c in reply.calls], code=reply.code,
+        confidence=reply.confidence,
     )
     if answer.ByteSize() > MAX_ANSWER_BYTES:
         raise ValueError(f"the turn has {answer.ByteSize()} bytes, expected at most {MAX_ANSWER_BYTES}")

@@ -24,15 +24,15 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n toolsandbox/agent/v1/agent.proto\x12\x14toolsandbox.agent.v1\"U\n\x08ToolCall\x12\x0e\n\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n\x04name\x18\x02 \x01(\tR\x04name\x12%\n\x0e\x61rguments_json\x18\x03 \x01(\tR\rargumentsJson\"\xaf\x02\n\x07Message\x12\x37\n\x07speaker\x18\x01 \x01(\x0e\x32\x1d.toolsandbox.agent.v1.SpeakerR\x07speaker\x12\x12\n\x04text\x18\x02 \x01(\tR\x04text\x12\x34\n\x05\x63\x61lls\x18\x03 \x03(\x0b\x32\x1e.toolsandbox.agent.v1.ToolCallR\x05\x63\x61lls\x12\x17\n\x07\x63\x61ll_id\x18\x04 \x01(\tR\x06\x63\x61llId\x12\x1b\n\ttool_name\x18\x05 \x01(\tR\x08toolName\x12\x16\n\x06\x66\x61iled\x18\x06 \x01(\x08R\x06\x66\x61iled\x12\"\n\nvalue_json\x18\x07 \x01(\tH\x00R\tvalueJson\x88\x01\x01\x12\x17\n\x04\x63ode\x18\x08 \x01(\tH\x01R\x04\x63ode\x88\x01\x01\x42\r\n\x0b_value_jsonB\x07\n\x05_code\"e\n\x04Tool\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12 \n\x0b\x64\x65scription\x18\x02 \x01(\tR\x0b\x64\x65scription\x12\'\n\x0fparameters_json\x18\x03 \x01(\tR\x0eparametersJson\"\xd8\x01\n\nActRequest\x12\'\n\x0f\x63onversation_id\x18\x01 \x01(\tR\x0e\x63onversationId\x12\x12\n\x04turn\x18\x02 \x01(\x05R\x04turn\x12\x39\n\x08messages\x18\x03 \x03(\x0b\x32\x1d.toolsandbox.agent.v1.MessageR\x08messages\x12\x30\n\x05tools\x18\x04 \x03(\x0b\x32\x1a.toolsandbox.agent.v1.ToolR\x05tools\x12 \n\x0btraceparent\x18\x05 \x01(\tR\x0btraceparent\"C\n\x06Raised\x12%\n\x0e\x65xception_type\x18\x01 \x01(\tR\rexceptionType\x12\x12\n\x04text\x18\x02 \x01(\tR\x04text\"\xaf\x01\n\x0b\x41\x63tResponse\x12\x12\n\x04text\x18\x01 \x01(\tR\x04text\x12\x34\n\x05\x63\x61lls\x18\x02 \x03(\x0b\x32\x1e.toolsandbox.agent.v1.ToolCallR\x05\x63\x61lls\x12\x34\n\x06raised\x18\x03 \x01(\x0b\x32\x1c.toolsandbox.agent.v1.RaisedR\x06raised\x12\x17\n\x04\x63ode\x18\x04 \x01(\tH\x00R\x04\x63ode\x88\x01\x01\x42\x07\n\x05_code\"\xa3\x01\n\rAttachRequest\x12\x14\n\x04name\x18\x01 \x01(\tH\x00R\x04name\x12<\n\x06\x61nswer\x18\x02 \x01(\x0b\x32\".toolsandbox.agent.v1.AttachAnswerH\x00R\x06\x61nswer\x12\x1a\n\x08instance\x18\x03 \x01(\tR\x08instance\x12\x1a\n\x08software\x18\x04 \x01(\tR\x08softwareB\x06\n\x04kind\"\x96\x01\n\x0c\x41ttachAnswer\x12\x1d\n\nrequest_id\x18\x01 \x01(\x03R\trequestId\x12=\n\x08response\x18\x02 \x01(\x0b\x32!.toolsandbox.agent.v1.ActResponseR\x08response\x12\x14\n\x05\x65rror\x18\x03 \x01(\tR\x05\x65rror\x12\x12\n\x04\x63ode\x18\x04 \x01(\x05R\x04\x63ode\"\x8a\x01\n\x0e\x41ttachResponse\x12\x1d\n\nrequest_id\x18\x01 \x01(\x03R\trequestId\x12:\n\x07request\x18\x02 \x01(\x0b\x32 .toolsandbox.agent.v1.ActRequestR\x07request\x12\x1d\n\ntimeout_ms\x18\x03 \x01(\x03R\ttimeoutMs*\x87\x01\n\x07Speaker\x12\x17\n\x13SPEAKER_UNSPECIFIED\x10\x00\x12\x12\n\x0eSPEAKER_SYSTEM\x10\x01\x12\x10\n\x0cSPEAKER_USER\x10\x02\x12\x11\n\rSPEAKER_AGENT\x10\x03\x12\x10\n\x0cSPEAKER_TOOL\x10\x04\x12\x18\n\x14SPEAKER_NOTIFICATION\x10\x05\x32Z\n\x0c\x41gentService\x12J\n\x03\x41\x63t\x12 .toolsandbox.agent.v1.ActRequest\x1a!.toolsandbox.agent.v1.ActResponse2h\n\rAttachService\x12W\n\x06\x41ttach\x12#.toolsandbox.agent.v1.AttachRequest\x1a$.toolsandbox.agent.v1.AttachResponse(\x01\x30\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n toolsandbox/agent/v1/agent.proto\x12\x14toolsandbox.agent.v1\"U\n\x08ToolCall\x12\x0e\n\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n\x04name\x18\x02 \x01(\tR\x04name\x12%\n\x0e\x61rguments_json\x18\x03 \x01(\tR\rargumentsJson\"\xaf\x02\n\x07Message\x12\x37\n\x07speaker\x18\x01 \x01(\x0e\x32\x1d.toolsandbox.agent.v1.SpeakerR\x07speaker\x12\x12\n\x04text\x18\x02 \x01(\tR\x04text\x12\x34\n\x05\x63\x61lls\x18\x03 \x03(\x0b\x32\x1e.toolsandbox.agent.v1.ToolCallR\x05\x63\x61lls\x12\x17\n\x07\x63\x61ll_id\x18\x04 \x01(\tR\x06\x63\x61llId\x12\x1b\n\ttool_name\x18\x05 \x01(\tR\x08toolName\x12\x16\n\x06\x66\x61iled\x18\x06 \x01(\x08R\x06\x66\x61iled\x12\"\n\nvalue_json\x18\x07 \x01(\tH\x00R\tvalueJson\x88\x01\x01\x12\x17\n\x04\x63ode\x18\x08 \x01(\tH\x01R\x04\x63ode\x88\x01\x01\x42\r\n\x0b_value_jsonB\x07\n\x05_code\"e\n\x04Tool\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12 \n\x0b\x64\x65scription\x18\x02 \x01(\tR\x0b\x64\x65scription\x12\'\n\x0fparameters_json\x18\x03 \x01(\tR\x0eparametersJson\"\xd8\x01\n\nActRequest\x12\'\n\x0f\x63onversation_id\x18\x01 \x01(\tR\x0e\x63onversationId\x12\x12\n\x04turn\x18\x02 \x01(\x05R\x04turn\x12\x39\n\x08messages\x18\x03 \x03(\x0b\x32\x1d.toolsandbox.agent.v1.MessageR\x08messages\x12\x30\n\x05tools\x18\x04 \x03(\x0b\x32\x1a.toolsandbox.agent.v1.ToolR\x05tools\x12 \n\x0btraceparent\x18\x05 \x01(\tR\x0btraceparent\"C\n\x06Raised\x12%\n\x0e\x65xception_type\x18\x01 \x01(\tR\rexceptionType\x12\x12\n\x04text\x18\x02 \x01(\tR\x04text\"\xe3\x01\n\x0b\x41\x63tResponse\x12\x12\n\x04text\x18\x01 \x01(\tR\x04text\x12\x34\n\x05\x63\x61lls\x18\x02 \x03(\x0b\x32\x1e.toolsandbox.agent.v1.ToolCallR\x05\x63\x61lls\x12\x34\n\x06raised\x18\x03 \x01(\x0b\x32\x1c.toolsandbox.agent.v1.RaisedR\x06raised\x12\x17\n\x04\x63ode\x18\x04 \x01(\tH\x00R\x04\x63ode\x88\x01\x01\x12#\n\nconfidence\x18\x05 \x01(\x01H\x01R\nconfidence\x88\x01\x01\x42\x07\n\x05_codeB\r\n\x0b_confidence\"\xa3\x01\n\rAttachRequest\x12\x14\n\x04name\x18\x01 \x01(\tH\x00R\x04name\x12<\n\x06\x61nswer\x18\x02 \x01(\x0b\x32\".toolsandbox.agent.v1.AttachAnswerH\x00R\x06\x61nswer\x12\x1a\n\x08instance\x18\x03 \x01(\tR\x08instance\x12\x1a\n\x08software\x18\x04 \x01(\tR\x08softwareB\x06\n\x04kind\"\x96\x01\n\x0c\x41ttachAnswer\x12\x1d\n\nrequest_id\x18\x01 \x01(\x03R\trequestId\x12=\n\x08response\x18\x02 \x01(\x0b\x32!.toolsandbox.agent.v1.ActResponseR\x08response\x12\x14\n\x05\x65rror\x18\x03 \x01(\tR\x05\x65rror\x12\x12\n\x04\x63ode\x18\x04 \x01(\x05R\x04\x63ode\"\x8a\x01\n\x0e\x41ttachResponse\x12\x1d\n\nrequest_id\x18\x01 \x01(\x03R\trequestId\x12:\n\x07request\x18\x02 \x01(\x0b\x32 .toolsandbox.agent.v1.ActRequestR\x07request\x12\x1d\n\ntimeout_ms\x18\x03 \x01(\x03R\ttimeoutMs*\x87\x01\n\x07Speaker\x12\x17\n\x13SPEAKER_UNSPECIFIED\x10\x00\x12\x12\n\x0eSPEAKER_SYSTEM\x10\x01\x12\x10\n\x0cSPEAKER_USER\x10\x02\x12\x11\n\rSPEAKER_AGENT\x10\x03\x12\x10\n\x0cSPEAKER_TOOL\x10\x04\x12\x18\n\x14SPEAKER_NOTIFICATION\x10\x05\x32Z\n\x0c\x41gentService\x12J\n\x03\x41\x63t\x12 .toolsandbox.agent.v1.ActRequest\x1a!.toolsandbox.agent.v1.ActResponse2h\n\rAttachService\x12W\n\x06\x41ttach\x12#.toolsandbox.agent.v1.AttachRequest\x1a$.toolsandbox.agent.v1.AttachResponse(\x01\x30\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'toolsandbox.agent.v1.agent_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_SPEAKER']._serialized_start=1481
-  _globals['_SPEAKER']._serialized_end=1616
+  _globals['_SPEAKER']._serialized_start=1533
+  _globals['_SPEAKER']._serialized_end=1668
   _globals['_TOOLCALL']._serialized_start=58
   _globals['_TOOLCALL']._serialized_end=143
   _globals['_MESSAGE']._serialized_start=146
@@ -44,15 +44,15 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_RAISED']._serialized_start=773
   _globals['_RAISED']._serialized_end=840
   _globals['_ACTRESPONSE']._serialized_start=843
-  _globals['_ACTRESPONSE']._serialized_end=1018
-  _globals['_ATTACHREQUEST']._serialized_start=1021
-  _globals['_ATTACHREQUEST']._serialized_end=1184
-  _globals['_ATTACHANSWER']._serialized_start=1187
-  _globals['_ATTACHANSWER']._serialized_end=1337
-  _globals['_ATTACHRESPONSE']._serialized_start=1340
-  _globals['_ATTACHRESPONSE']._serialized_end=1478
-  _globals['_AGENTSERVICE']._serialized_start=1618
-  _globals['_AGENTSERVICE']._serialized_end=1708
-  _globals['_ATTACHSERVICE']._serialized_start=1710
-  _globals['_ATTACHSERVICE']._serialized_end=1814
+  _globals['_ACTRESPONSE']._serialized_end=1070
+  _globals['_ATTACHREQUEST']._serialized_start=1073
+  _globals['_ATTACHREQUEST']._serialized_end=1236
+  _globals['_ATTACHANSWER']._serialized_start=1239
+  _globals['_ATTACHANSWER']._serialized_end=1389
+  _globals['_ATTACHRESPONSE']._serialized_start=1392
+  _globals['_ATTACHRESPONSE']._serialized_end=1530
+  _globals['_AGENTSERVICE']._serialized_start=1670
+  _globals['_AGENTSERVICE']._serialized_end=1760
+  _globals['_ATTACHSERVICE']._serialized_start=1762
+  _globals['_ATTACHSERVICE']._serialized_end=1866
 # @@protoc_insertion_point(module_scope)

@@ -85,16 +85,18 @@ class Raised(_message.Message):
     def __init__(self, exception_type: _Optional[str] = ..., text: _Optional[str] = ...) -> None: ...
 
 class ActResponse(_message.Message):
-    __slots__ = ("text", "calls", "raised", "code")
+    __slots__ = ("text", "calls", "raised", "code", "confidence")
     TEXT_FIELD_NUMBER: _ClassVar[int]
     CALLS_FIELD_NUMBER: _ClassVar[int]
     RAISED_FIELD_NUMBER: _ClassVar[int]
     CODE_FIELD_NUMBER: _ClassVar[int]
+    CONFIDENCE_FIELD_NUMBER: _ClassVar[int]
     text: str
     calls: _containers.RepeatedCompositeFieldContainer[ToolCall]
     raised: Raised
     code: str
-    def __init__(self, text: _Optional[str] = ..., calls: _Optional[_Iterable[_Union[ToolCall, _Mapping]]] = ..., raised: _Optional[_Union[Raised, _Mapping]] = ..., code: _Optional[str] = ...) -> None: ...
+    confidence: float
+    def __init__(self, text: _Optional[str] = ..., calls: _Optional[_Iterable[_Union[ToolCall, _Mapping]]] = ..., raised: _Optional[_Union[Raised, _Mapping]] = ..., code: _Optional[str] = ..., confidence: _Optional[float] = ...) -> None: ...
 
 class AttachRequest(_message.Message):
     __slots__ = ("name", "answer", "instance", "software")
