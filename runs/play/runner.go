@@ -417,7 +417,7 @@ func (o *Options) show(stdout, stderr io.Writer, collector *collector) error {
 	categories := results.CategoriesOf(collector.rollouts)
 	totals, rows := collector.record.Totals, collector.rows()
 	if err := errors.Join(
-		report.WriteTable(stdout, rows, categories), report.WriteEuroEval(stdout, collector.euroeval),
+		report.WriteTable(stdout, rows, categories), report.WriteEuroEval(stdout, collector.euroeval.content),
 		report.WriteFloors(stdout, totals.Floors, categories.Mean(), totals.Scored, totals.Rollouts), report.WriteCauses(stdout, totals.CauseCounts),
 		report.WriteUserFlags(stdout, totals.UserFlagCounts), report.WriteUsage(stdout, rows), report.WriteInstances(stdout, collector.record.Agent, collector.record.User),
 		report.WriteTraces(stdout, o.traceUI, rows),

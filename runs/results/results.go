@@ -149,44 +149,41 @@ func ContextDigest(r Rollout) (string, error) {
 
 func digestOf(data []byte) string { return fmt.Sprintf("%x", sha256.Sum256(data)) }
 
-// WriteResults writes the files of a run beside its trajectories to its directory, which it
-// creates: RunFile with the digests of the others, those of EuroEval unless content is nil, and the
-// summary of the rollouts last, unless tables are the only results. tables are the digests that
-// Tables.Close returned.
-func WriteResults(dir string, run *Run, rollouts []Rollout, content *EuroEval, tables map[string]string) error {
-	files := make(map[string][]byte)
-	if content != nil {
-		var err error
-		if files, err = content.files(run.Agent, *run.Ended); err != nil {
-			return err
-		}
+// SummaryFiles returns the original's files of a whole run, by name.
+func SummaryFiles(rollouts []Rollout) (map[string][]byte, error) {
+	summary, err := encode(Summarize(rollouts), "    ")
+	if err != nil {
+		return nil, fmt.Errorf("encode %s: %w", SummaryFile, err)
 	}
-	if !run.HasOnlyTables() {
-		var err error
-		if files[SummaryFile], err = encode(Summarize(rollouts), "    "); err != nil {
-			return fmt.Errorf("encode %s: %w", SummaryFile, err)
-		}
+	return map[string][]byte{SummaryFile: summary}, nil
+}
+
+// WriteResults writes what is left at the end of a run to its directory, which it creates: RunFile
+// with the digests of all files, then content by name, the summary last. written are the digests of
+// files that are written already, such as those that Tables.Close returned.
+func WriteResults(dir string, run *Run, content map[string][]byte, written map[string]string) error {
+	run.Files = maps.Clone(written)
+	if run.Files == nil {
+		run.Files = make(map[string]string, len(content))
 	}
-	run.Files = make(map[string]string, len(files)+len(tables))
-	maps.Copy(run.Files, tables)
-	for name, data := range files {
+	for name, data := range content {
 		run.Files[name] = digestOf(data)
 	}
 	if err := WriteRun(dir, run); err != nil {
 		return err
 	}
-	for _, name := range slices.Sorted(maps.Keys(files)) {
+	for _, name := range slices.Sorted(maps.Keys(content)) {
 		if name == SummaryFile {
 			continue
 		}
-		if err := WriteFile(filepath.Join(dir, name), files[name]); err != nil {
+		if err := WriteFile(filepath.Join(dir, name), content[name]); err != nil {
 			return err
 		}
 	}
-	if run.HasOnlyTables() {
-		return nil
+	if summary, ok := content[SummaryFile]; ok {
+		return writeSummary(dir, summary)
 	}
-	return writeSummary(dir, files[SummaryFile])
+	return nil
 }
 
 // writeSummary writes the encoded summary of a run. It first syncs all earlier files. If the

@@ -91,7 +91,7 @@ func closeRun(t *testing.T, dir string, tables *Tables, rollouts []Rollout) *Run
 	}
 	run := &Run{SweepID: "s", SpecDigest: "d", Results: []string{FormatParquet}, Sessions: []Session{{}}}
 	run.End(time.Unix(0, 0), len(rollouts), rollouts)
-	if err := WriteResults(dir, run, rollouts, nil, digests); err != nil {
+	if err := WriteResults(dir, run, nil, digests); err != nil {
 		t.Fatal(err)
 	}
 	return run
