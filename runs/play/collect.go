@@ -95,6 +95,7 @@ func (c *collector) open(stderr io.Writer) error {
 				return err
 			}
 		}
+		opened.Fence = func() error { return c.record.Fence(c.directory.path) }
 		c.tables = &tables{Tables: opened, settled: c.settled}
 		c.into = append(c.into, c.tables)
 		if c.record.HasOnlyTables() {

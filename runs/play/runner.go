@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -24,6 +23,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/runs/report"
 	"github.com/toolsandbox/toolsandbox/runs/results"
 	"github.com/toolsandbox/toolsandbox/runs/standalone"
+	"github.com/toolsandbox/toolsandbox/runs/storage"
 	"github.com/toolsandbox/toolsandbox/runs/sweep"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/player"
 )
@@ -424,6 +424,6 @@ func (o *Options) show(stdout, stderr io.Writer, collector *collector) error {
 	); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(stderr, "results: %s\n", filepath.Join(o.out, collector.record.Main()))
+	_, err := fmt.Fprintf(stderr, "results: %s\n", storage.Join(o.out, collector.record.Main()))
 	return err
 }

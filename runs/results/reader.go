@@ -6,12 +6,11 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
-	"path/filepath"
 
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	"github.com/toolsandbox/toolsandbox/original/resultfile"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/runs/storage"
 )
 
 // Reader reads the files of a run and checks that they are as the run wrote them.
@@ -133,24 +132,27 @@ func ReadRun(dir string) (*Run, error) {
 // ReadRunFile reads RunFile alone, which lacks the rollouts that tables have, with the errors of
 // ReadRun.
 func ReadRunFile(dir string) (*Run, error) {
-	return readFile(&Reader{dir: dir}, RunFile, func(data []byte) (*Run, error) {
-		run := &Run{}
-		if err := json.Unmarshal(data, run); err != nil {
-			return nil, err
-		}
-		if run.SweepID == "" || run.SpecDigest == "" {
-			return nil, errors.New("no sweep_id or spec_digest")
-		}
-		return run, nil
-	})
+	data, version, err := storage.ReadVersion(storage.Join(dir, RunFile))
+	if err != nil {
+		return nil, fmt.Errorf("read results: %w", err)
+	}
+	run := &Run{Version: version}
+	err = json.Unmarshal(data, run)
+	if err == nil && (run.SweepID == "" || run.SpecDigest == "") {
+		err = errors.New("no sweep_id or spec_digest")
+	}
+	if err != nil {
+		return nil, damagedError(dir, RunFile, err)
+	}
+	return run, nil
 }
 
 // contextPath returns the path of a rollout's context below the run's directory.
-func contextPath(name string) string { return filepath.Join(TrajectoriesDirectory, name, contextFile) }
+func contextPath(name string) string { return storage.Join(TrajectoriesDirectory, name, contextFile) }
 
 // readFile reads a file of a run by its path below the run's directory.
 func readFile[T any](r *Reader, name string, parse func([]byte) (*T, error)) (*T, error) {
-	data, err := os.ReadFile(filepath.Join(r.dir, name))
+	data, err := storage.ReadFile(storage.Join(r.dir, name))
 	if err != nil {
 		return nil, fmt.Errorf("read results: %w", err)
 	}
@@ -169,7 +171,7 @@ func (r *Reader) verify(name, got string) error {
 	case r.run == nil || got == want:
 		return nil
 	case r.edited != nil:
-		return r.edited(filepath.Join(r.dir, name))
+		return r.edited(storage.Join(r.dir, name))
 	case want == "":
 		return damagedError(r.dir, name, fmt.Errorf("%w: %s has no SHA-256 of it", ErrEdited, RunFile))
 	default:

@@ -3,17 +3,16 @@ package results
 import (
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 
 	"github.com/toolsandbox/toolsandbox/original/resultfile"
+	"github.com/toolsandbox/toolsandbox/runs/storage"
 )
 
 // ReplaceSummary replaces a run's summary and keeps the old one as PreviousSummaryFile. RunFile
 // gets run with the digest of the new one; run is nil for a run of the original, which has no
 // RunFile.
 func ReplaceSummary(dir string, run *Run, summary *resultfile.Summary) error {
-	old, err := os.ReadFile(filepath.Join(dir, SummaryFile))
+	old, err := storage.ReadFile(storage.Join(dir, SummaryFile))
 	if err != nil {
 		return fmt.Errorf("replace summary: %w", err)
 	}
@@ -24,7 +23,7 @@ func ReplaceSummary(dir string, run *Run, summary *resultfile.Summary) error {
 	if err != nil {
 		return fmt.Errorf("replace summary: %w", err)
 	}
-	if err := WriteFile(filepath.Join(dir, PreviousSummaryFile), old); err != nil {
+	if err := WriteFile(storage.Join(dir, PreviousSummaryFile), old); err != nil {
 		return err
 	}
 	if run != nil {

@@ -13,7 +13,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -22,6 +21,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/original/resultfile"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/runs/storage"
 )
 
 // ErrName means that a name is not valid for a directory.
@@ -122,14 +122,11 @@ func WriteTrajectory(dir string, r Rollout) (digest string, err error) {
 	if r.Failed() {
 		files = files[1:]
 	}
-	target := filepath.Join(dir, TrajectoriesDirectory, name)
-	if err := os.MkdirAll(target, 0o755); err != nil {
-		return "", fmt.Errorf("write trajectory: %w", err)
-	}
+	target := storage.Join(dir, TrajectoriesDirectory, name)
 	for _, file := range files {
 		data, err := file.write()
 		if err == nil {
-			err = writeFile(filepath.Join(target, file.name), data, false)
+			err = storage.WriteFile(storage.Join(target, file.name), data, false)
 		}
 		if err != nil {
 			return "", fmt.Errorf("write trajectory %s: %w", name, err)
@@ -176,7 +173,7 @@ func WriteResults(dir string, run *Run, content map[string][]byte, written map[s
 		if name == SummaryFile {
 			continue
 		}
-		if err := WriteFile(filepath.Join(dir, name), content[name]); err != nil {
+		if err := WriteFile(storage.Join(dir, name), content[name]); err != nil {
 			return err
 		}
 	}
@@ -189,10 +186,10 @@ func WriteResults(dir string, run *Run, content map[string][]byte, written map[s
 // writeSummary writes the encoded summary of a run. It first syncs all earlier files. If the
 // machine fails before, resuming the run writes all files again.
 func writeSummary(dir string, data []byte) error {
-	if err := syncFiles(dir); err != nil {
+	if err := storage.Sync(dir); err != nil {
 		return fmt.Errorf("write summary: %w", err)
 	}
-	return WriteFile(filepath.Join(dir, SummaryFile), data)
+	return WriteFile(storage.Join(dir, SummaryFile), data)
 }
 
 // isName reports whether a name is valid for a directory.
@@ -201,59 +198,16 @@ func isName(name string) bool {
 }
 
 func damagedError(dir, name string, err error) error {
-	return fmt.Errorf("%s is %w: %w", filepath.Join(dir, name), ErrDamaged, err)
+	return fmt.Errorf("%s is %w: %w", storage.Join(dir, name), ErrDamaged, err)
 }
 
 // WriteFile replaces a file atomically, also if the machine crashes, and creates its directory. It
 // keeps the permissions of the old file. A file has one writer.
 func WriteFile(path string, data []byte) error {
-	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), writeFile(path, data, true)); err != nil {
+	if err := storage.WriteFile(path, data, true); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	return nil
-}
-
-// writeFile replaces a file atomically: readers see the old or the new content, also after a crash
-// of the process and, with lasting, of the machine. It keeps the permissions of the old file. The
-// next write reuses the temporary file of a crash. A file has one writer.
-func writeFile(path string, data []byte, lasting bool) (err error) {
-	dir := filepath.Dir(path)
-	old, missing := os.Stat(path)
-	file, err := os.OpenFile(filepath.Join(dir, "."+filepath.Base(path)+".new"), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = file.Close()
-			_ = os.Remove(file.Name())
-		}
-	}()
-	if missing == nil {
-		err = file.Chmod(old.Mode().Perm())
-	}
-	if err == nil {
-		_, err = file.Write(data)
-	}
-	if lasting && err == nil {
-		err = file.Sync()
-	}
-	if err = errors.Join(err, file.Close()); err != nil {
-		return err
-	}
-	if err = os.Rename(file.Name(), path); err != nil || !lasting {
-		return err
-	}
-	return syncDirectory(dir)
-}
-
-// syncDirectory syncs a rename.
-func syncDirectory(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }
 
 // encode encodes a struct with minimal escapes, indented if indent is not empty, without trailing
