@@ -1,7 +1,9 @@
 package e2e_test
 
 import (
+	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -10,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"google.golang.org/protobuf/testing/protocmp"
 
+	"github.com/toolsandbox/toolsandbox/internal/testkit/s3test"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	"github.com/toolsandbox/toolsandbox/runs/interchange"
 	"github.com/toolsandbox/toolsandbox/runs/results"
@@ -50,6 +53,39 @@ func TestLongTablesSurviveKills(t *testing.T) {
 	}
 	toolsandbox(t, append(flags, "--resume")...) // of a complete run
 	equalTables(t, calm, broken)
+}
+
+// TestLongBucketSurvivesKills kills a run whose results go to a bucket. Finished parts are readable
+// after each kill. After the last --resume every rollout is there once, as an undisturbed run has it.
+// Meanwhile no other run may write there.
+func TestLongBucketSurvivesKills(t *testing.T) {
+	address := s3test.Start(t)
+	t.Setenv("XDG_CACHE_HOME", t.TempDir()) // the services' data
+	flags := []string{"run", "--agent", "random", "--trials", "2", "--parallel", "4"}
+	calm := filepath.Join(t.TempDir(), "calm")
+	const broken = "s3://bucket/runs/broken"
+	toolsandbox(t, append(flags, "--out", calm)...)
+	flags = append(flags, "--out", broken, "--results", "files,parquet")
+	interruptAt(t, os.Kill, 3, flags...)
+	if record, err := results.ReadRunFile(broken); err != nil || record.Ended != nil {
+		t.Fatalf("after the kill: got %v, want a run without an end", err)
+	}
+	cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "toolsandbox"), flags...)
+	printed, err := cmd.CombinedOutput()
+	if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != 2 || !strings.Contains(string(printed), broken+" holds a run") {
+		t.Errorf("another run: got %v\n%s", err, printed)
+	}
+	if strings.Contains(string(printed), s3test.Environment(address)["AWS_SECRET_ACCESS_KEY"]) {
+		t.Error("the secret key is printed")
+	}
+	interruptAt(t, os.Kill, 6, append(flags, "--resume")...)
+	toolsandbox(t, append(flags, "--resume")...)
+	equalTables(t, calm, broken)
+	for _, command := range [][]string{{"report", broken}, {"score", broken}, {"compare", calm, broken}, {"export", broken, "--to", "csv", "--table", "causes"}} {
+		if toolsandbox(t, command...) == "" {
+			t.Errorf("%q prints nothing", command)
+		}
+	}
 }
 
 // equalTables compares a run with files and one with tables as every command reads them.
