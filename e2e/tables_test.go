@@ -169,5 +169,12 @@ func TestLongFormatsInPython(t *testing.T) {
 		if code, printed := attempt(t, "export", out, "--to", format, "--out", filepath.Join(exports, "less", format)); code != 1 || !strings.Contains(printed, "turn_off_wifi_trial_1") {
 			t.Errorf("export to %s without a trajectory: got code %d and %s, want 1 and its name", format, code, printed)
 		}
+		if entries, err := os.ReadDir(filepath.Join(exports, "less")); len(entries) > 0 {
+			t.Errorf("export to %s without a trajectory: left %v, %v", format, entries, err)
+		}
+		file := filepath.Join(out, results.RunFile)
+		if code, printed := attempt(t, "export", out, "--to", format, "--out", file); code != 2 || !strings.Contains(printed, file+" is no directory") {
+			t.Errorf("export to %s into a file: got code %d and %s, want 2", format, code, printed)
+		}
 	}
 }
