@@ -19,7 +19,7 @@ func ReplaceSummary(dir string, run *Run, summary *resultfile.Summary) error {
 	if !json.Valid(old) {
 		return fmt.Errorf("replace summary %s: its content is no JSON", dir)
 	}
-	data, err := encode(summary, "    ")
+	content, err := encodeSummary(summary)
 	if err != nil {
 		return fmt.Errorf("replace summary: %w", err)
 	}
@@ -30,10 +30,15 @@ func ReplaceSummary(dir string, run *Run, summary *resultfile.Summary) error {
 		if run.Files == nil {
 			run.Files = make(map[string]string)
 		}
-		run.Files[SummaryFile] = digestOf(data)
+		for name, data := range content {
+			run.Files[name] = digestOf(data)
+		}
 		if err := WriteRun(dir, run); err != nil {
 			return err
 		}
 	}
-	return writeSummary(dir, data)
+	if err := WriteFile(storage.Join(dir, ScenarioTableFile), content[ScenarioTableFile]); err != nil {
+		return err
+	}
+	return writeSummary(dir, content[SummaryFile])
 }

@@ -148,11 +148,19 @@ func digestOf(data []byte) string { return fmt.Sprintf("%x", sha256.Sum256(data)
 
 // SummaryFiles returns the original's files of a whole run, by name.
 func SummaryFiles(rollouts []Rollout) (map[string][]byte, error) {
-	summary, err := encode(Summarize(rollouts), "    ")
+	return encodeSummary(Summarize(rollouts))
+}
+
+func encodeSummary(summary *resultfile.Summary) (map[string][]byte, error) {
+	data, err := encode(summary, "    ")
 	if err != nil {
 		return nil, fmt.Errorf("encode %s: %w", SummaryFile, err)
 	}
-	return map[string][]byte{SummaryFile: summary}, nil
+	table, err := summary.Table()
+	if err != nil {
+		return nil, fmt.Errorf("encode %s: %w", ScenarioTableFile, err)
+	}
+	return map[string][]byte{SummaryFile: data, ScenarioTableFile: table}, nil
 }
 
 // WriteResults writes what is left at the end of a run to its directory, which it creates: RunFile
