@@ -162,6 +162,7 @@ func TestLongFormatsInPython(t *testing.T) {
 	if printed, err := script.CombinedOutput(); err != nil || !strings.Contains(string(printed), "all read") {
 		t.Errorf("got %v\n%s", err, printed)
 	}
+	readForeign(t, out, exports)
 	if err := os.RemoveAll(filepath.Join(out, results.TrajectoriesDirectory, "turn_off_wifi_trial_1")); err != nil {
 		t.Fatal(err)
 	}
@@ -175,6 +176,49 @@ func TestLongFormatsInPython(t *testing.T) {
 		file := filepath.Join(out, results.RunFile)
 		if code, printed := attempt(t, "export", out, "--to", format, "--out", file); code != 2 || !strings.Contains(printed, file+" is no directory") {
 			t.Errorf("export to %s into a file: got code %d and %s, want 2", format, code, printed)
+		}
+	}
+}
+
+// readForeign reads what the libraries of other tools have written, and a run's own exports, whose
+// scores do not change.
+func readForeign(t *testing.T, run, exports string) {
+	t.Helper()
+	dir := t.TempDir()
+	script := pythonIn(t, "readers", filepath.Join("testdata", "readers", "foreign.py"))
+	script.Args = append(script.Args, dir)
+	if printed, err := script.CombinedOutput(); err != nil || !strings.Contains(string(printed), "written") {
+		t.Fatalf("got %v\n%s", err, printed)
+	}
+	logs, err := filepath.Glob(filepath.Join(exports, interchange.Inspect, "*.eval"))
+	if err != nil || len(logs) != 1 {
+		t.Fatalf("logs: got %v and %v, want one", logs, err)
+	}
+	printed := toolsandbox(t, "compare", run, filepath.Join(exports, interchange.ATIF), logs[0], "--json")
+	if strings.Contains(printed, `"better": 1`) || strings.Contains(printed, `"worse": 1`) {
+		t.Errorf("scores of exports differ from those of the run:\n%s", printed)
+	}
+	log, trajectory := filepath.Join(dir, "log.eval"), filepath.Join(dir, "trajectory.json")
+	printed = toolsandbox(t, "report", log, trajectory)
+	for _, want := range []string{"agent mock/model, user unknown, 4 rollouts", "agent other-agent some-model, user unknown, 1 rollouts, 1 without a score", "ALL_CATEGORIES    A       4     2  0.500"} {
+		if !strings.Contains(printed, want) {
+			t.Errorf("report: got\n%s\nwant %q in it", printed, want)
+		}
+	}
+	pages := filepath.Join(dir, "pages")
+	toolsandbox(t, "view", log, trajectory, "--export", pages)
+	for name, wants := range map[string][]string{
+		"B/session_1.html":     {"another tool", "Be helpful.", "[image]", "look", "a cat"},
+		"A/a_cat_trial_0.html": {"It has a tail.", "I look.", "smell", "no nose"},
+	} {
+		page, err := os.ReadFile(filepath.Join(pages, filepath.FromSlash(name)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range wants {
+			if !strings.Contains(string(page), want) {
+				t.Errorf("%s: want %q in it", name, want)
+			}
 		}
 	}
 }

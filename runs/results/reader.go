@@ -21,7 +21,26 @@ type Reader struct {
 	digests map[string]string // by path below dir
 	edited  func(path string) error
 	tables  *tableReader // nil unless they are the only results
+	memory  *memory      // nil unless there are no files
 }
+
+// memory is rollouts of another tool.
+type memory struct {
+	summary  *resultfile.Summary
+	messages map[string][]*worldv1.Message
+}
+
+// ErrNoWorld means that a rollout of another tool has messages, but no world and no milestones.
+var ErrNoWorld = errors.New("a rollout of another tool has no world and no milestones")
+
+// NewReader returns a Reader of rollouts of another tool, whose messages are in memory, by their
+// names. name is the path of their file.
+func NewReader(name string, run *Run, summary *resultfile.Summary, messages map[string][]*worldv1.Message) *Reader {
+	return &Reader{dir: name, run: run, memory: &memory{summary, messages}}
+}
+
+// HasWorld reports whether trajectories have tables, which those of other tools lack.
+func (r *Reader) HasWorld() bool { return r.memory == nil }
 
 // Open returns a Reader of the run in a directory. edited accepts a file that is not as the run
 // wrote it, by its path; without it such a file is ErrEdited. An invalid RunFile is ErrDamaged.
@@ -63,6 +82,9 @@ func (r *Reader) Run() *Run { return r.run }
 // Summary reads the summary. It ignores unknown fields. The error wraps fs.ErrNotExist if the file
 // is missing, and ErrDamaged if it is invalid or not that of the run.
 func (r *Reader) Summary() (*resultfile.Summary, error) {
+	if r.memory != nil {
+		return r.memory.summary, nil
+	}
 	if r.tables != nil {
 		return r.tables.summary(r.run)
 	}
@@ -80,6 +102,9 @@ func (r *Reader) Trajectory(name string, schema *world.Schema) (*resultfile.Traj
 	if !isName(name) {
 		return nil, fmt.Errorf("read trajectory %q: %w", name, ErrName)
 	}
+	if r.memory != nil {
+		return nil, fmt.Errorf("read trajectory %q: %w", name, ErrNoWorld)
+	}
 	if r.tables != nil {
 		return r.tables.trajectory(name, schema)
 	}
@@ -92,6 +117,13 @@ func (r *Reader) Trajectory(name string, schema *world.Schema) (*resultfile.Traj
 func (r *Reader) Messages(name string) ([]*worldv1.Message, error) {
 	if !isName(name) {
 		return nil, fmt.Errorf("read messages %q: %w", name, ErrName)
+	}
+	if r.memory != nil {
+		messages, ok := r.memory.messages[name]
+		if !ok {
+			return nil, fmt.Errorf("read messages %q: %w", name, fs.ErrNotExist)
+		}
+		return messages, nil
 	}
 	if r.tables != nil {
 		return r.tables.messages(name)
