@@ -49,9 +49,15 @@ require (
 	// Tables that measure wide characters and colours rightly; text/tabwriter counts bytes or
 	// runes, tablewriter has just replaced its whole interface.
 	github.com/jedib0t/go-pretty/v6 v6.8.3
+	// A server of S3 in the process of a test, with conditional writes; MinIO's and SeaweedFS are many
+	// times their own size to build, and versitygw needs a file system with attributes.
+	github.com/johannesboyne/gofakes3 v1.2.0
 	// S2 for long messages of the bus, in the build anyway through NATS, which uses it for its own
 	// files; gzip and zstd make messages shorter and take longer.
 	github.com/klauspost/compress v1.20.3
+	// Reads and writes buckets of any service that speaks S3, with conditional writes and the usual
+	// chain of credentials; Amazon's SDK is larger and sends what other services do not know.
+	github.com/minio/minio-go/v7 v7.4.1
 	// The protocol's own SDK: stdio, streamable HTTP and all versions of the handshake, with bounds on
 	// messages; mark3labs/mcp-go came before it and follows it, the protocol by hand would be a
 	// thousand lines to keep right.
@@ -174,6 +180,7 @@ require (
 	github.com/antlr4-go/antlr/v4 v4.13.1 // indirect
 	github.com/beorn7/perks v1.0.1 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
+	github.com/clipperhouse/uax29/v2 v2.7.0 // indirect
 	github.com/dustin/go-humanize v1.0.1 // indirect
 	github.com/go-json-experiment/json v0.0.0-20260213210345-44df1a37e875 // indirect
 	github.com/go-logr/logr v1.4.4 // indirect
@@ -183,14 +190,12 @@ require (
 	github.com/google/jsonschema-go v0.4.3 // indirect
 	github.com/grpc-ecosystem/grpc-gateway/v2 v2.31.0 // indirect
 	github.com/inconshreveable/mousetrap v1.1.0 // indirect
-	github.com/johannesboyne/gofakes3 v1.2.0 // indirect
 	github.com/klauspost/cpuid/v2 v2.4.0 // indirect
 	github.com/klauspost/crc32 v1.3.0 // indirect
 	github.com/mattn/go-runewidth v0.0.24 // indirect
 	github.com/minio/crc64nvme v1.1.1 // indirect
 	github.com/minio/highwayhash v1.0.4 // indirect
 	github.com/minio/md5-simd v1.1.2 // indirect
-	github.com/minio/minio-go/v7 v7.4.1 // indirect
 	github.com/munnerz/goautoneg v0.0.0-20191010083416-a7dc8b61c822 // indirect
 	github.com/nats-io/jwt/v2 v2.8.2 // indirect
 	github.com/nats-io/nkeys v0.4.16 // indirect
@@ -203,7 +208,6 @@ require (
 	github.com/prometheus/client_model v0.6.3 // indirect
 	github.com/prometheus/common v0.72.0 // indirect
 	github.com/prometheus/procfs v0.22.0 // indirect
-	github.com/rivo/uniseg v0.4.7 // indirect
 	github.com/rs/xid v1.6.0 // indirect
 	github.com/ryszard/goskiplist v0.0.0-20150312221310-2dfbae5fcf46 // indirect
 	github.com/segmentio/asm v1.1.3 // indirect

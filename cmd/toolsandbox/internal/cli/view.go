@@ -27,8 +27,8 @@ func newView() *cobra.Command {
 		Short: "Show runs in a browser, from a mean to the cell that made it",
 		Long: `view serves pages of runs on this machine and prints their address: the report, a table of the rollouts, each transcript
 beside the milestones that score it with what every message changed in the world, and the comparison of several runs. It reads only,
-and ends with Ctrl-C. RUN is the --out directory of a run, or the output directory of the original; there are at most eight. The
-milestones are those of the current catalogue.`,
+and ends with Ctrl-C. RUN is the --out directory of a run, the output directory of the original, or a file of another tool (see docs/results.md); there
+are at most eight. The milestones are those of the current catalogue.`,
 		Example: `  toolsandbox run --agent random --trials 3 --out floor
   toolsandbox view floor
   toolsandbox view floor --export pages`,
