@@ -1,6 +1,8 @@
 package results
 
 import (
+	"errors"
+	"io/fs"
 	"path/filepath"
 	"strings"
 
@@ -20,7 +22,11 @@ func Locate(path string) (run, rollout string) {
 		if err != nil {
 			return path, ""
 		}
-		if isFile(dir, RunFile) || isFile(dir, SummaryFile) {
+		_, err = storage.Size(storage.Join(dir, RunFile))
+		if err != nil && storage.IsBucket(dir) && !errors.Is(err, fs.ErrNotExist) {
+			return path, "" // the service does not answer, which the next call tells
+		}
+		if err == nil || isFile(dir, SummaryFile) {
 			inside, err := storage.Rel(dir, whole)
 			if err != nil || !isOfRun(dir, inside) {
 				return path, ""
