@@ -56,8 +56,8 @@ func TestLongTablesSurviveKills(t *testing.T) {
 }
 
 // TestLongBucketSurvivesKills kills a run whose results go to a bucket. Finished parts are readable
-// after each kill. After the last --resume every rollout is there once, as an undisturbed run has it.
-// Meanwhile no other run may write there.
+// after each kill. After the last --resume every rollout is there once, as an undisturbed run has
+// it. Meanwhile no other run may write there.
 func TestLongBucketSurvivesKills(t *testing.T) {
 	address := s3test.Start(t)
 	t.Setenv("XDG_CACHE_HOME", t.TempDir()) // the services' data

@@ -23,8 +23,8 @@ type tableRow struct {
 }
 
 // Table returns the content of scenario_results_polars.parquet: the data frame that the original's
-// extract_scenario_results makes of the summary. A mapping is a struct with a list for each node that
-// any rollout has; without nodes it has node 0 alone.
+// extract_scenario_results makes of the summary. A mapping is a struct with a list for each node
+// that any rollout has; without nodes it has node 0 alone.
 func (s *Summary) Table() ([]byte, error) {
 	rows, fields := reflect.TypeFor[tableRow](), []reflect.StructField(nil)
 	for i := range rows.NumField() {

@@ -55,8 +55,8 @@ type rollout struct {
 	steps    []step
 }
 
-// Write writes a run in a format below dir, and returns the paths of its files: all, or none after an
-// error. A file that exists is fs.ErrExist, and nothing is overwritten. A dir that is none is
+// Write writes a run in a format below dir, and returns the paths of its files: all, or none after
+// an error. A file that exists is fs.ErrExist, and nothing is overwritten. A dir that is none is
 // storage.ErrNoDirectory. Memory holds one rollout at a time.
 func Write(format, dir string, reader *results.Reader, summary *resultfile.Summary) (paths []string, err error) {
 	if reader.Run() == nil {

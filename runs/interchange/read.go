@@ -55,8 +55,8 @@ type turn struct {
 	failed bool
 }
 
-// Load reads a run as analysis.Load does, or a run of another tool: a file of ATIF, of Inspect or of
-// tau2, or a directory of ATIF files. The error is ErrFormat for another file.
+// Load reads a run as analysis.Load does, or a run of another tool: a file of ATIF, of Inspect or
+// of tau2, or a directory of ATIF files. The error is ErrFormat for another file.
 func Load(name string, acceptEdits bool, warnings io.Writer) (*analysis.Run, error) {
 	files := foreignFiles(name)
 	if len(files) == 0 {

@@ -53,8 +53,8 @@ func (r *Reader) Export(w io.Writer, table, format string) error {
 	return export(t, w, table, format)
 }
 
-// ExportFiles writes tables to the files dir/table.format, and returns their paths: all, or none after
-// an error. A file that exists is fs.ErrExist, a dir that is none storage.ErrNoDirectory.
+// ExportFiles writes tables to the files dir/table.format, and returns their paths: all, or none
+// after an error. A file that exists is fs.ErrExist, a dir that is none storage.ErrNoDirectory.
 func (r *Reader) ExportFiles(dir string, tables []string, format string) (paths []string, err error) {
 	files, err := storage.NewBatch(dir)
 	if err != nil {

@@ -420,7 +420,8 @@ func fenced(err error) error {
 }
 
 // WriteRun writes RunFile into a run's directory, which it creates. The file is synced. In a bucket
-// the error wraps storage.ErrChanged if another client has written it since run was read or written.
+// the error wraps storage.ErrChanged if another client has written it since run was read or
+// written.
 func WriteRun(dir string, run *Run) error {
 	stored := *run
 	if run.HasOnlyTables() {

@@ -239,8 +239,8 @@ func partPath(dir, table string, number int) string {
 	return storage.Join(dir, TablesDirectory, table, fmt.Sprintf("part-%05d.parquet", number))
 }
 
-// partNumbers returns the numbers of a table's parts, and the hidden files of a killed writer. Files
-// of other names do not belong to it.
+// partNumbers returns the numbers of a table's parts, and the hidden files of a killed writer.
+// Files of other names do not belong to it.
 func partNumbers(dir, table string) (numbers []int, hidden []string, err error) {
 	names, err := storage.ReadDir(storage.Join(dir, TablesDirectory, table))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -14,8 +14,8 @@ import (
 // ErrNoDirectory means that there is a file, or a bucket, where a directory is wanted.
 var ErrNoDirectory = errors.New("no directory")
 
-// Batch is new files of a directory of the file system, which appear there together: after a failure
-// there are none of them. It belongs to one goroutine.
+// Batch is new files of a directory of the file system, which appear there together: after a
+// failure there are none of them. It belongs to one goroutine.
 type Batch struct {
 	dir, hidden string
 	made        bool // the directory did not exist
@@ -66,8 +66,8 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// End gives the files their paths, which it returns in their order, unless err says what has failed;
-// it returns that as well. It replaces no file.
+// End gives the files their paths, which it returns in their order, unless err says what has
+// failed; it returns that as well. It replaces no file.
 func (b *Batch) End(err error) (paths []string, _ error) {
 	var placed []string
 	for _, name := range b.names {

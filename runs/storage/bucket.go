@@ -51,8 +51,8 @@ type block struct {
 	number               int64
 }
 
-// services are the connections of the process by endpoint, as http.DefaultTransport has those of all
-// clients.
+// services are the connections of the process by endpoint, as http.DefaultTransport has those of
+// all clients.
 var services = struct {
 	sync.Mutex
 	byEndpoint map[string]*service

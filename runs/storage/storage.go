@@ -1,8 +1,9 @@
 // Package storage reads and writes the files of runs by their paths: paths of the file system, or
-// s3://bucket/key in a bucket of a service that speaks S3, which the standard variables of AWS name.
+// s3://bucket/key in a bucket of a service that speaks S3, which the standard variables of AWS
+// name.
 //
-// The functions are safe for concurrent use. Errors name the path. They wrap fs.ErrNotExist for what
-// does not exist.
+// The functions are safe for concurrent use. Errors name the path. They wrap fs.ErrNotExist for
+// what does not exist.
 package storage
 
 import (
@@ -138,7 +139,8 @@ func WriteFile(name string, data []byte, lasting bool) error {
 
 // WriteVersion writes a file as WriteFile does, with lasting, and returns its new version. In a
 // bucket the error is ErrChanged if the file has another version than the one given, which is empty
-// for a file that must not exist. Files of the file system have no versions: there a lock does that.
+// for a file that must not exist. Files of the file system have no versions: there a lock does
+// that.
 func WriteVersion(name string, data []byte, version string) (string, error) {
 	return of(name).writeVersion(name, data, version)
 }
@@ -165,11 +167,12 @@ func Rename(from, to string) error { return of(from).rename(from, to) }
 // path. The caller removes the file unless it is published.
 func Create(name string) (*os.File, error) { return of(name).create(name) }
 
-// Publish gives a prepared file, which is closed and on disk, its path; digest is its hex SHA-256. In
-// a bucket the path must be new, else the error is ErrChanged.
+// Publish gives a prepared file, which is closed and on disk, its path; digest is its hex SHA-256.
+// In a bucket the path must be new, else the error is ErrChanged.
 func Publish(prepared, name, digest string) error { return of(name).publish(prepared, name, digest) }
 
-// Sum returns the hex SHA-256 of a file: in a bucket the one that was stored with the object, if any.
+// Sum returns the hex SHA-256 of a file: in a bucket the one that was stored with the object, if
+// any.
 func Sum(name string) (string, error) { return of(name).sum(name) }
 
 // Sync makes what was written to a directory without lasting last as well.

@@ -9,9 +9,9 @@ import (
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
 )
 
-// Start starts a server with an empty bucket called bucket, which it keeps in memory until the end of
-// the test. It returns the server's address, and sets the variables by which clients find it: for
-// this process and those that it starts.
+// Start starts a server with an empty bucket called bucket, which it keeps in memory until the end
+// of the test. It returns the server's address, and sets the variables by which clients find it:
+// for this process and those that it starts.
 func Start(t *testing.T) (address string) {
 	t.Helper()
 	backend := s3mem.New()

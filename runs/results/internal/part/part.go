@@ -31,7 +31,8 @@ type Writer[T any] struct {
 }
 
 // Create returns the writer of the file path, for which it makes the directory. Until Publish its
-// content is in a hidden file beside it, or in a temporary one for a bucket. blobs are columns without statistics.
+// content is in a hidden file beside it, or in a temporary one for a bucket. blobs are columns
+// without statistics.
 func Create[T any](path string, blobs ...string) (*Writer[T], error) {
 	file, err := storage.Create(path)
 	if err != nil {
