@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -267,12 +268,12 @@ func (buckets) put(name string, data io.ReadSeeker, size int64, digest string, c
 }
 
 func (b buckets) write(name string, data []byte, _ bool) error {
-	_, err := b.put(name, content(data), int64(len(data)), hexSum(data), func(*minio.PutObjectOptions) {})
+	_, err := b.put(name, bytes.NewReader(data), int64(len(data)), hexSum(data), func(*minio.PutObjectOptions) {})
 	return err
 }
 
 func (b buckets) writeVersion(name string, data []byte, version string) (string, error) {
-	return b.put(name, content(data), int64(len(data)), hexSum(data), func(options *minio.PutObjectOptions) {
+	return b.put(name, bytes.NewReader(data), int64(len(data)), hexSum(data), func(options *minio.PutObjectOptions) {
 		if version == "" {
 			options.SetMatchETagExcept("*")
 		} else {

@@ -7,7 +7,6 @@
 package storage
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -192,6 +191,3 @@ func sumOf(file File) (string, error) {
 	}
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
-
-// content is a file's content in memory, to be read again after a failure.
-func content(data []byte) io.ReadSeeker { return bytes.NewReader(data) }
