@@ -1,7 +1,9 @@
 package e2e_test
 
 import (
+	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -10,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"google.golang.org/protobuf/testing/protocmp"
 
+	"github.com/toolsandbox/toolsandbox/internal/testkit/s3test"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	"github.com/toolsandbox/toolsandbox/runs/interchange"
 	"github.com/toolsandbox/toolsandbox/runs/results"
@@ -50,6 +53,39 @@ func TestLongTablesSurviveKills(t *testing.T) {
 	}
 	toolsandbox(t, append(flags, "--resume")...) // of a complete run
 	equalTables(t, calm, broken)
+}
+
+// TestLongBucketSurvivesKills kills a run whose results go to a bucket. Finished parts are readable
+// after each kill. After the last --resume every rollout is there once, as an undisturbed run has
+// it. Meanwhile no other run may write there.
+func TestLongBucketSurvivesKills(t *testing.T) {
+	address := s3test.Start(t)
+	t.Setenv("XDG_CACHE_HOME", t.TempDir()) // the services' data
+	flags := []string{"run", "--agent", "random", "--trials", "2", "--parallel", "4"}
+	calm := filepath.Join(t.TempDir(), "calm")
+	const broken = "s3://bucket/runs/broken"
+	toolsandbox(t, append(flags, "--out", calm)...)
+	flags = append(flags, "--out", broken, "--results", "files,parquet")
+	interruptAt(t, os.Kill, 3, flags...)
+	if record, err := results.ReadRunFile(broken); err != nil || record.Ended != nil {
+		t.Fatalf("after the kill: got %v, want a run without an end", err)
+	}
+	cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "toolsandbox"), flags...)
+	printed, err := cmd.CombinedOutput()
+	if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != 2 || !strings.Contains(string(printed), broken+" holds a run") {
+		t.Errorf("another run: got %v\n%s", err, printed)
+	}
+	if strings.Contains(string(printed), s3test.Environment(address)["AWS_SECRET_ACCESS_KEY"]) {
+		t.Error("the secret key is printed")
+	}
+	interruptAt(t, os.Kill, 6, append(flags, "--resume")...)
+	toolsandbox(t, append(flags, "--resume")...)
+	equalTables(t, calm, broken)
+	for _, command := range [][]string{{"report", broken}, {"score", broken}, {"compare", calm, broken}, {"export", broken, "--to", "csv", "--table", "causes"}} {
+		if toolsandbox(t, command...) == "" {
+			t.Errorf("%q prints nothing", command)
+		}
+	}
 }
 
 // equalTables compares a run with files and one with tables as every command reads them.
@@ -126,12 +162,63 @@ func TestLongFormatsInPython(t *testing.T) {
 	if printed, err := script.CombinedOutput(); err != nil || !strings.Contains(string(printed), "all read") {
 		t.Errorf("got %v\n%s", err, printed)
 	}
+	readForeign(t, out, exports)
 	if err := os.RemoveAll(filepath.Join(out, results.TrajectoriesDirectory, "turn_off_wifi_trial_1")); err != nil {
 		t.Fatal(err)
 	}
 	for _, format := range interchange.Formats() {
 		if code, printed := attempt(t, "export", out, "--to", format, "--out", filepath.Join(exports, "less", format)); code != 1 || !strings.Contains(printed, "turn_off_wifi_trial_1") {
 			t.Errorf("export to %s without a trajectory: got code %d and %s, want 1 and its name", format, code, printed)
+		}
+		if entries, err := os.ReadDir(filepath.Join(exports, "less")); len(entries) > 0 {
+			t.Errorf("export to %s without a trajectory: left %v, %v", format, entries, err)
+		}
+		file := filepath.Join(out, results.RunFile)
+		if code, printed := attempt(t, "export", out, "--to", format, "--out", file); code != 2 || !strings.Contains(printed, file+" is no directory") {
+			t.Errorf("export to %s into a file: got code %d and %s, want 2", format, code, printed)
+		}
+	}
+}
+
+// readForeign reads what the libraries of other tools have written, and a run's own exports, whose
+// scores do not change.
+func readForeign(t *testing.T, run, exports string) {
+	t.Helper()
+	dir := t.TempDir()
+	script := pythonIn(t, "readers", filepath.Join("testdata", "readers", "foreign.py"))
+	script.Args = append(script.Args, dir)
+	if printed, err := script.CombinedOutput(); err != nil || !strings.Contains(string(printed), "written") {
+		t.Fatalf("got %v\n%s", err, printed)
+	}
+	logs, err := filepath.Glob(filepath.Join(exports, interchange.Inspect, "*.eval"))
+	if err != nil || len(logs) != 1 {
+		t.Fatalf("logs: got %v and %v, want one", logs, err)
+	}
+	printed := toolsandbox(t, "compare", run, filepath.Join(exports, interchange.ATIF), logs[0], "--json")
+	if strings.Contains(printed, `"better": 1`) || strings.Contains(printed, `"worse": 1`) {
+		t.Errorf("scores of exports differ from those of the run:\n%s", printed)
+	}
+	log, trajectory := filepath.Join(dir, "log.eval"), filepath.Join(dir, "trajectory.json")
+	printed = toolsandbox(t, "report", log, trajectory)
+	for _, want := range []string{"agent mock/model, user unknown, 4 rollouts", "agent other-agent some-model, user unknown, 1 rollouts, 1 without a score", "ALL_CATEGORIES    A       4     2  0.500"} {
+		if !strings.Contains(printed, want) {
+			t.Errorf("report: got\n%s\nwant %q in it", printed, want)
+		}
+	}
+	pages := filepath.Join(dir, "pages")
+	toolsandbox(t, "view", log, trajectory, "--export", pages)
+	for name, wants := range map[string][]string{
+		"B/session_1.html":     {"another tool", "Be helpful.", "[image]", "look", "a cat"},
+		"A/a_cat_trial_0.html": {"It has a tail.", "I look.", "smell", "no nose"},
+	} {
+		page, err := os.ReadFile(filepath.Join(pages, filepath.FromSlash(name)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range wants {
+			if !strings.Contains(string(page), want) {
+				t.Errorf("%s: want %q in it", name, want)
+			}
 		}
 	}
 }

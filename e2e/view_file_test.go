@@ -124,7 +124,7 @@ func tabulate(t *testing.T, dir string, rollouts, scenarios int) {
 		Results: []string{results.FormatParquet},
 	}
 	run.End(time.Unix(1, 0).UTC(), rollouts, played)
-	if err := results.WriteResults(dir, run, played, nil, digests); err != nil {
+	if err := results.WriteResults(dir, run, nil, digests); err != nil {
 		t.Fatal(err)
 	}
 }

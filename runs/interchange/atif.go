@@ -72,16 +72,13 @@ type atifResult struct {
 }
 
 // writeATIF writes a file for each rollout.
-func (e *exporter) writeATIF() (paths []string, err error) {
-	err = e.each(func(r rollout) error {
+func (e *exporter) writeATIF() error {
+	return e.each(func(r rollout) error {
 		if len(r.steps) == 0 {
 			return nil // a trajectory has at least one step
 		}
-		path, err := e.create(r.entry.Name+".json", writeJSON(e.trajectory(r)))
-		paths = append(paths, path)
-		return err
+		return e.files.Add(r.entry.Name+".json", writeJSON(e.trajectory(r)))
 	})
-	return paths, err
 }
 
 func (e *exporter) trajectory(r rollout) trajectory {

@@ -111,7 +111,7 @@ type eeePerformance struct {
 
 // writeEEE writes the records below data/, where the data store of Every Eval Ever has them. A
 // rollout without a score has no record. The names follow from the sweep's id.
-func (e *exporter) writeEEE() ([]string, error) {
+func (e *exporter) writeEEE() error {
 	model, name := e.modelName(), eeeName(e.run.SweepID)
 	developer, short, _ := strings.Cut(model, "/")
 	folder := path.Join("data", "toolsandbox", developer, strings.ReplaceAll(short, "/", "_"))
@@ -119,7 +119,7 @@ func (e *exporter) writeEEE() ([]string, error) {
 	details := path.Join(folder, name+"_samples.jsonl")
 	sum, rows := sha256.New(), 0
 	var scores []statistics.Observation
-	samples, err := e.create(details, func(w io.Writer) error {
+	err := e.files.Add(details, func(w io.Writer) error {
 		buffered := bufio.NewWriter(io.MultiWriter(w, sum))
 		err := e.each(func(r rollout) error {
 			if r.score() == nil {
@@ -138,12 +138,11 @@ func (e *exporter) writeEEE() ([]string, error) {
 		return buffered.Flush()
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	record.Details = eeeDetailedFiles{"jsonl", details, "sha256", hex.EncodeToString(sum.Sum(nil)), rows}
 	record.Results[0].Score = eeeScoreOf(scores, len(e.summary.Scenarios))
-	aggregate, err := e.create(path.Join(folder, name+".json"), writeJSON(record))
-	return []string{aggregate, samples}, err
+	return e.files.Add(path.Join(folder, name+".json"), writeJSON(record))
 }
 
 // eeeName returns the UUID of version 4's form that names the files of a sweep.

@@ -122,15 +122,11 @@ type inspectToolError struct {
 }
 
 // writeInspect writes one log.
-func (e *exporter) writeInspect() ([]string, error) {
-	path, err := e.create(e.run.SweepID+".eval", func(w io.Writer) error {
+func (e *exporter) writeInspect() error {
+	return e.files.Add(e.run.SweepID+".eval", func(w io.Writer) error {
 		archive := zip.NewWriter(w)
 		return errors.Join(e.writeLog(archive), archive.Close())
 	})
-	if err != nil {
-		return nil, err
-	}
-	return []string{path}, nil
 }
 
 // writeLog writes the samples, their summaries, and last the header.

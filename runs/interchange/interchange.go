@@ -8,14 +8,13 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/toolsandbox/toolsandbox/original/resultfile"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/runs/analysis"
 	"github.com/toolsandbox/toolsandbox/runs/results"
+	"github.com/toolsandbox/toolsandbox/runs/storage"
 )
 
 // These are the formats.
@@ -42,7 +41,7 @@ type exporter struct {
 	reader  *results.Reader
 	run     *results.Run
 	summary *resultfile.Summary
-	dir     string
+	files   *storage.Batch
 }
 
 // rollout is one rollout of the run.
@@ -56,18 +55,22 @@ type rollout struct {
 	steps    []step
 }
 
-// Write writes a run in a format below dir, and returns the paths of its files. A file that exists
-// is fs.ErrExist, and nothing is overwritten. Memory holds one rollout at a time.
+// Write writes a run in a format below dir, and returns the paths of its files: all, or none after
+// an error. A file that exists is fs.ErrExist, and nothing is overwritten. A dir that is none is
+// storage.ErrNoDirectory. Memory holds one rollout at a time.
 func Write(format, dir string, reader *results.Reader, summary *resultfile.Summary) (paths []string, err error) {
 	if reader.Run() == nil {
 		return nil, fmt.Errorf("export: %w", errNoRun)
 	}
-	e := &exporter{reader: reader, run: reader.Run(), summary: summary, dir: dir}
-	write := map[string]func() ([]string, error){ATIF: e.writeATIF, Inspect: e.writeInspect, EEE: e.writeEEE}[format]
+	e := &exporter{reader: reader, run: reader.Run(), summary: summary}
+	write := map[string]func() error{ATIF: e.writeATIF, Inspect: e.writeInspect, EEE: e.writeEEE}[format]
 	if write == nil {
 		return nil, fmt.Errorf("export: unknown format %q, expected one of %s", format, strings.Join(Formats(), ", "))
 	}
-	return write()
+	if e.files, err = storage.NewBatch(dir); err != nil {
+		return nil, fmt.Errorf("export: %w", err)
+	}
+	return e.files.End(write())
 }
 
 // each reads the rollouts with a trajectory in the order of the summary.
@@ -77,7 +80,7 @@ func (e *exporter) each(do func(rollout) error) error {
 		outcomes[o.Name] = o
 	}
 	trials := make(map[string]int)
-	for i, name := range analysis.NewRun(e.dir, e.summary, e.run).Names() {
+	for i, name := range analysis.NewRun("", e.summary, e.run).Names() {
 		entry := &e.summary.Scenarios[i]
 		trials[name.Scenario]++
 		messages, err := e.reader.Messages(entry.Name)
@@ -111,27 +114,6 @@ func (e *exporter) modelName() string {
 		return m.Provider + "/" + m.Model
 	}
 	return "toolsandbox/" + strings.NewReplacer("/", "-", ":", "-").Replace(e.run.Agent.Name)
-}
-
-// create writes a file below the directory with write. The file appears when it is complete. The
-// error is fs.ErrExist if there is one.
-func (e *exporter) create(name string, write func(io.Writer) error) (path string, err error) {
-	path = filepath.Join(e.dir, name)
-	if _, err := os.Lstat(path); err == nil {
-		return "", fmt.Errorf("export: %s: %w", path, fs.ErrExist)
-	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return "", fmt.Errorf("export: %w", err)
-	}
-	file, err := os.CreateTemp(filepath.Dir(path), ".new-")
-	if err != nil {
-		return "", fmt.Errorf("export: %w", err)
-	}
-	err = errors.Join(write(file), file.Chmod(0o644), file.Close())
-	if err == nil {
-		err = os.Link(file.Name(), path) // unlike a rename, it replaces nothing
-	}
-	return path, errors.Join(err, os.Remove(file.Name()))
 }
 
 // writeJSON returns what writes a value as JSON.

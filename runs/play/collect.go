@@ -39,21 +39,19 @@ const (
 // collector fetches each finished rollout's trajectory and writes its results.
 type collector struct {
 	spec      sweep.Spec
-	served    bool // some scenario has tool servers
 	scenarios map[string]*scenariov1.Scenario
 	directory *directory
 	record    *results.Run
-	tables    *results.Tables            // nil without
+	into      []destination              // in this order
+	tables    *tables                    // one of them, nil without
+	euroeval  *euroEvalRecords           // one of them
 	earlier   map[string]results.Outcome // of a resumed run, by id
 	settled   map[int]bool               // numbers of rollouts that the tables have and that are not played again
-	draws     euroeval.Settings
-	rollouts  []results.Rollout // in the order of the plan, nil until finish
-	euroeval  *results.EuroEval // nil until finish, and if no record was played
+	rollouts  []results.Rollout          // in the order of the plan, nil until finish
 
 	ctx      context.Context
 	stop     context.CancelFunc // stops fetching
 	planned  *sweep.Sweep
-	explain  func(context.Context, results.Rollout) (*evaluatorv1.ExplainTrajectoryResponse, error)
 	progress *report.Progress
 	queue    chan *busv1.Result
 	group    sync.WaitGroup
@@ -72,8 +70,9 @@ func newCollector(
 		draws.Seed = uint64(spec.Seed)
 	}
 	c := &collector{
-		spec: spec, served: sweep.HasToolServers(spec.Scenarios), draws: draws, scenarios: make(map[string]*scenariov1.Scenario, len(spec.Scenarios)),
-		directory: directory, record: record, earlier: make(map[string]results.Outcome), settled: make(map[int]bool), finished: make(map[int]*results.Rollout),
+		spec: spec, scenarios: make(map[string]*scenariov1.Scenario, len(spec.Scenarios)),
+		directory: directory, record: record, euroeval: &euroEvalRecords{run: record, draws: draws},
+		earlier: make(map[string]results.Outcome), settled: make(map[int]bool), finished: make(map[int]*results.Rollout),
 	}
 	for _, scenario := range spec.Scenarios {
 		c.scenarios[scenario.GetSetup().GetName()] = scenario
@@ -83,10 +82,11 @@ func newCollector(
 	return c
 }
 
-// open opens the tables, if the run has any, and takes over what they hold.
+// open opens where the rollouts go, and takes over what tables hold.
 func (c *collector) open(stderr io.Writer) error {
+	c.into = []destination{&files{c.directory.path, c.record}, &recorder{c, sweep.HasToolServers(c.spec.Scenarios)}}
 	if c.record.Has(results.FormatParquet) {
-		tables, played, damaged, err := results.OpenTables(c.directory.path, c.record.SpecDigest)
+		opened, played, damaged, err := results.OpenTables(c.directory.path, c.record.SpecDigest)
 		if err != nil {
 			return fmt.Errorf("--resume: %w: choose another --out", err)
 		}
@@ -95,12 +95,15 @@ func (c *collector) open(stderr io.Writer) error {
 				return err
 			}
 		}
-		c.tables = tables
+		opened.Fence = func() error { return c.record.Fence(c.directory.path) }
+		c.tables = &tables{Tables: opened, settled: c.settled}
+		c.into = append(c.into, c.tables)
 		if c.record.HasOnlyTables() {
 			c.record.SetRollouts(played)
 		}
 		c.takeOver(played)
 	}
+	c.into = append(c.into, c.euroeval)
 	for _, rollout := range c.record.Rollouts {
 		if !c.isDone(number(rollout.ID)) {
 			c.earlier[rollout.ID] = rollout
@@ -145,11 +148,8 @@ func (c *collector) isDone(n int) bool { return c.settled[n] && c.record.HasOnly
 // start prepares the collector for results.
 func (c *collector) start(prepared *sweep.Sweep, evaluator evaluatorv1.EvaluatorServiceClient, progress *report.Progress) {
 	c.planned, c.progress = prepared, progress
-	c.explain = func(ctx context.Context, r results.Rollout) (*evaluatorv1.ExplainTrajectoryResponse, error) {
-		return evaluator.ExplainTrajectory(ctx, &evaluatorv1.ExplainTrajectoryRequest{
-			Evaluation: r.Scenario.GetEvaluation(), Messages: r.Messages, Tables: r.Tables,
-			TextIsNoCall: r.Result.GetRollout().GetAgent().GetPlugin() != nil,
-		})
+	if c.tables != nil {
+		c.tables.evaluator = evaluator
 	}
 	c.queue = make(chan *busv1.Result, writers)
 	for range writers {
@@ -224,50 +224,14 @@ func (c *collector) write(result *busv1.Result) (results.Rollout, error) {
 		rollout.Messages, rollout.Tables = trajectory.GetMessages(), trajectory.GetTables()
 		rollout.Usage, rollout.Answered, rollout.Calls = trajectory.GetUsage(), trajectory.GetAnswered(), results.CountCalls(trajectory.GetMessages())
 		rollout.Work, rollout.Confidence = results.WorkOf(trajectory.GetWork()), trajectory.Confidence
-		if err := c.store(&rollout); err != nil {
-			return results.Rollout{}, err
-		}
 	}
-	if c.tables != nil && !c.settled[number(id)] {
-		if err := c.tabulate(rollout); err != nil {
+	for _, destination := range c.into {
+		if err := destination.add(c.ctx, &rollout); err != nil {
 			return results.Rollout{}, err
 		}
 	}
 	rollout.Messages, rollout.Tables, rollout.Result.LogDigest = nil, nil, nil // the summary needs none
 	return rollout, nil
-}
-
-// store writes the files and the recording of a rollout.
-func (c *collector) store(rollout *results.Rollout) (err error) {
-	if c.record.Has(results.FormatFiles) {
-		rollout.Digest, err = results.WriteTrajectory(c.directory.path, *rollout)
-	} else {
-		rollout.Digest, err = results.ContextDigest(*rollout)
-	}
-	if err != nil {
-		return err
-	}
-	switch rollout.RecordingDigest, err = c.storeRecording(rollout.Result, *rollout); status.Code(err) {
-	case codes.OK:
-	case codes.DataLoss, codes.NotFound: // lost since the trajectory was read
-		rollout.Damage = err.Error()
-	default:
-		return err
-	}
-	return nil
-}
-
-// tabulate adds a rollout to the tables, with the comparisons behind its score.
-func (c *collector) tabulate(rollout results.Rollout) error {
-	var explained *evaluatorv1.ExplainTrajectoryResponse
-	if rollout.Damage == "" && !rollout.Failed() && resultfile.Scored(rollout.Result) {
-		var err error
-		explained, err = c.explain(c.ctx, rollout)
-		if err != nil && status.Code(err) != codes.InvalidArgument { // a trajectory that cannot be compared
-			return fmt.Errorf("explain %s: %w", rollout.Name(), err)
-		}
-	}
-	return c.tables.Add(rollout, explained)
 }
 
 // trajectory fetches the scored trajectory of a result, or describes its damage.
@@ -322,43 +286,6 @@ func namesNoLog(result *busv1.Result) bool {
 	return resultfile.Scored(result) && len(result.GetLogDigest()) == 0
 }
 
-// storeRecording stores the external input of a rollout for a replay, and the models' exchanges for
-// people. It returns the digest of the input, empty without any.
-func (c *collector) storeRecording(result *busv1.Result, rollout results.Rollout) (digest string, err error) {
-	if !sweep.HasExternalInput(c.served, c.spec.Services, result.GetRollout().GetAgent(), result.GetRollout().GetUser()) {
-		return "", nil
-	}
-	id := result.GetRollout().GetId()
-	items, err := c.planned.Recorded(c.ctx, id)
-	if err != nil {
-		return "", err
-	}
-	kept := ""
-	if earlier := c.earlier[id]; earlier.Scored && earlier.ContextSHA256 == rollout.Digest {
-		kept = earlier.RecordingSHA256
-	}
-	digest, wrote, err := c.directory.record(number(id), items, kept)
-	if err != nil || !wrote || c.record.HasOnlyTables() {
-		return digest, err
-	}
-	exchanges := Exchanges(items)
-	if len(exchanges) == 0 {
-		return digest, nil
-	}
-	return digest, results.WriteExchanges(c.directory.path, rollout.Directory, exchanges)
-}
-
-// Exchanges selects the exchanges with model providers.
-func Exchanges(items []*orchestratorv1.RecordedItem) []results.Exchange {
-	var exchanges []results.Exchange
-	for _, item := range items {
-		if exchange := item.GetTurn().GetExchange(); exchange != nil {
-			exchanges = append(exchanges, results.Exchange{Index: int(item.GetIndex()), Data: exchange})
-		}
-	}
-	return exchanges
-}
-
 // name returns the rollout's directory: the scenario, with the trial if there are several.
 func (c *collector) name(result *busv1.Result) string {
 	return RolloutName(result.GetRollout().GetScenario(), int(result.GetRollout().GetTrial()), c.spec.Trials)
@@ -385,27 +312,28 @@ func (c *collector) finish() error {
 	c.group.Wait()
 	c.stop()
 	c.progress.End()
-	var digests map[string]string
-	var err error
-	if c.tables != nil {
-		digests, err = c.tables.Close()
+	if len(c.errs) == 0 {
+		c.rollouts = make([]results.Rollout, 0, len(c.finished))
+		for _, n := range slices.Sorted(maps.Keys(c.finished)) {
+			c.rollouts = append(c.rollouts, *c.finished[n])
+		}
+		c.finished = nil
+		c.record.End(now(), c.total(), c.rollouts)
 	}
-	if len(c.errs) > 0 {
-		return errors.Join(c.errs...)
+	content, digests := make(map[string][]byte), make(map[string]string)
+	errs := c.errs
+	for _, destination := range c.into {
+		left, written, err := destination.end(c.rollouts)
+		if err != nil {
+			errs = append(errs, err)
+		}
+		maps.Copy(content, left)
+		maps.Copy(digests, written)
 	}
-	if err != nil {
-		return err
+	if len(errs) > 0 {
+		return errors.Join(errs...)
 	}
-	c.rollouts = make([]results.Rollout, 0, len(c.finished))
-	for _, n := range slices.Sorted(maps.Keys(c.finished)) {
-		c.rollouts = append(c.rollouts, *c.finished[n])
-	}
-	c.finished = nil
-	c.record.End(now(), c.total(), c.rollouts)
-	if c.euroeval, err = results.NewEuroEval(c.rollouts, c.draws); err != nil {
-		return err
-	}
-	return results.WriteResults(c.directory.path, c.record, c.rollouts, c.euroeval, digests)
+	return results.WriteResults(c.directory.path, c.record, content, digests)
 }
 
 // rows returns the lines of the rollouts.

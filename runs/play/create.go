@@ -3,13 +3,13 @@ package play
 import (
 	"context"
 	"errors"
-	"os"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"github.com/toolsandbox/toolsandbox/internal/process"
 	"github.com/toolsandbox/toolsandbox/runs/results"
+	"github.com/toolsandbox/toolsandbox/runs/storage"
 	"github.com/toolsandbox/toolsandbox/runs/sweep"
 )
 
@@ -38,7 +38,7 @@ func (o *Options) createSweep(ctx context.Context, prepared *sweep.Sweep, direct
 	}
 	total, err = prepared.Create(ctx)
 	if refused(err) {
-		err = errors.Join(err, os.Remove(directory.runFile()))
+		err = errors.Join(err, storage.Remove(directory.runFile()))
 	}
 	return total, 0, err
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"path/filepath"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
@@ -13,6 +12,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/runs/results"
 	"github.com/toolsandbox/toolsandbox/runs/sequential"
 	"github.com/toolsandbox/toolsandbox/runs/statistics"
+	"github.com/toolsandbox/toolsandbox/runs/storage"
 )
 
 // DecisionFile holds, beside the runs of agents that were compared, what they show.
@@ -84,7 +84,7 @@ func (d *Decision) store(dir string) error {
 	if err != nil {
 		return fmt.Errorf("encode %s: %w", DecisionFile, err)
 	}
-	return results.WriteFile(filepath.Join(dir, DecisionFile), append(data, '\n'))
+	return results.WriteFile(storage.Join(dir, DecisionFile), append(data, '\n'))
 }
 
 // write writes the decision for a person.
@@ -105,7 +105,7 @@ func (d *Decision) write(w io.Writer) error {
 		text += c.sentence(len(d.Agents) == 1) + "\n"
 	}
 	for _, a := range d.Agents {
-		text += "results: " + filepath.Join(a.Directory, results.SummaryFile) + "\n"
+		text += "results: " + storage.Join(a.Directory, results.SummaryFile) + "\n"
 	}
 	_, err := io.WriteString(w, text)
 	return err

@@ -3,12 +3,15 @@ package play
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/toolsandbox/toolsandbox/internal/process"
 	"github.com/toolsandbox/toolsandbox/runs/results"
 	"github.com/toolsandbox/toolsandbox/runs/standalone"
+	"github.com/toolsandbox/toolsandbox/runs/storage"
 )
 
 // These are the names of the files below results.StateDirectory.
@@ -30,7 +33,7 @@ const (
 // directory is the output directory of a run.
 type directory struct {
 	path string
-	// release ends the lock against other processes.
+	// release ends the lock against other processes of the machine.
 	release func() error
 }
 
@@ -46,7 +49,7 @@ func openDirectory(path string, resume bool) (*directory, error) {
 		return nil, fmt.Errorf("output directory %s cannot be made: %w: choose another --out", path, err)
 	}
 	var err error
-	if d.release, err = standalone.Lock(filepath.Join(d.data(), lockFile)); err != nil {
+	if d.release, err = standalone.Lock(storage.Join(d.data(), lockFile)); err != nil {
 		return nil, fmt.Errorf("output directory %s %w", path, err)
 	}
 	if err := d.check(resume); err != nil { // another process may have played a run meanwhile
@@ -62,21 +65,21 @@ func (d *directory) check(resume bool) error {
 		return process.UsageErrorf("--resume: the run in %s has lost its %s: restore a copy of it, or start the run again with another --out", d.path, results.RunFile)
 	case resume:
 		return nil
-	case exists(filepath.Join(d.path, results.ExperimentFile)):
+	case exists(storage.Join(d.path, results.ExperimentFile)):
 		return process.UsageErrorf("--out: %s holds an experiment: continue it with its --config and --resume, or choose another directory", d.path)
 	case exists(d.runFile()):
 		return process.UsageErrorf("--out: %s holds a run: continue it with --resume or choose another directory", d.path)
 	}
-	entries, err := os.ReadDir(d.path)
-	if err != nil && exists(d.path) {
+	names, err := storage.ReadDir(d.path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("output directory %s cannot be read: %w: choose another --out", d.path, err)
 	}
-	for _, entry := range entries {
-		if entry.Name() == results.SummaryFile {
+	for _, name := range names {
+		if name == results.SummaryFile {
 			return process.UsageErrorf("--out: %s holds the results of a run: choose another directory", d.path)
 		}
-		if allowed := entry.Name() == results.StateDirectory && entry.IsDir() || entry.Name() == "."+results.RunFile+".new"; !allowed {
-			return process.UsageErrorf("--out: %s holds %s, which is not of a run: choose an empty or a new directory", d.path, entry.Name())
+		if allowed := name == results.StateDirectory+"/" || name == "."+results.RunFile+".new"; !allowed {
+			return process.UsageErrorf("--out: %s holds %s, which is not of a run: choose an empty or a new directory", d.path, strings.TrimSuffix(name, "/"))
 		}
 	}
 	return nil
@@ -85,30 +88,39 @@ func (d *directory) check(resume bool) error {
 // hasStarted reports whether a directory holds a run or what is left of one. --resume starts a run
 // in any other directory.
 func hasStarted(path string) bool {
-	return HasRun(path) || exists(filepath.Join(path, results.SummaryFile))
+	return HasRun(path) || exists(storage.Join(path, results.SummaryFile))
 }
 
-// data returns the default directory for the services' data.
-func (d *directory) data() string { return filepath.Join(d.path, results.StateDirectory) }
+// data returns the default directory for the services' data. That of a run in a bucket is in the
+// user's directory for caches.
+func (d *directory) data() string {
+	if !storage.IsBucket(d.path) {
+		return filepath.Join(d.path, results.StateDirectory)
+	}
+	caches, err := os.UserCacheDir()
+	if err != nil { // no home directory
+		caches = os.TempDir()
+	}
+	return filepath.Join(caches, "toolsandbox", hexSum(d.path)[:16])
+}
 
 // runFile identifies the run.
-func (d *directory) runFile() string { return filepath.Join(d.path, results.RunFile) }
+func (d *directory) runFile() string { return storage.Join(d.path, results.RunFile) }
 
 // recordings returns the directory of the run's recording.
-func (d *directory) recordings() string { return filepath.Join(d.data(), recordingDirectory) }
+func (d *directory) recordings() string {
+	return storage.Join(d.path, results.StateDirectory, recordingDirectory)
+}
 
 // playerAddressFile returns the file of the addresses of people.
-func (d *directory) playerAddressFile() string { return filepath.Join(d.data(), playerAddressFile) }
+func (d *directory) playerAddressFile() string { return storage.Join(d.data(), playerAddressFile) }
 
 // trajectory returns the directory of a rollout.
 func (d *directory) trajectory(name string) string {
-	return filepath.Join(d.path, results.TrajectoriesDirectory, name)
+	return storage.Join(d.path, results.TrajectoriesDirectory, name)
 }
 
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
-}
+func exists(path string) bool { return storage.Exists(path) }
 
 // DataDirectory returns the default directory of a run's services' data, which is that of its
 // experiment if it belongs to one. out is the run's output directory.
@@ -121,7 +133,7 @@ func DataDirectory(out string) string {
 
 // Socket returns the unix socket of the run that plays into an output directory.
 func Socket(out string) string {
-	return filepath.Join(DataDirectory(out), filepath.FromSlash(socketFile))
+	return storage.Join(DataDirectory(out), filepath.FromSlash(socketFile))
 }
 
 // HasRun returns whether a run has started in an output directory.

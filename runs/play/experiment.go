@@ -10,7 +10,6 @@ import (
 	"io"
 	"math"
 	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -22,6 +21,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/runs/report"
 	"github.com/toolsandbox/toolsandbox/runs/results"
 	"github.com/toolsandbox/toolsandbox/runs/standalone"
+	"github.com/toolsandbox/toolsandbox/runs/storage"
 	"github.com/toolsandbox/toolsandbox/runs/sweep"
 	"github.com/toolsandbox/toolsandbox/services/toolhost"
 )
@@ -73,7 +73,7 @@ func (o *Options) checkExperiment() error {
 		return process.UsageErrorf("--resume: needs --out, the directory of the experiment")
 	}
 	if o.out == "" {
-		o.out = filepath.Join("data", "experiment_"+time.Now().Format("01_02_2006_15_04_05"))
+		o.out = storage.Join("data", "experiment_"+time.Now().Format("01_02_2006_15_04_05"))
 	}
 	return nil
 }
@@ -120,7 +120,7 @@ func (o *Options) cell(ctx context.Context, args []string, c process.Cell, stder
 	own := New(o.program)
 	flags := pflag.NewFlagSet("run", pflag.ContinueOnError)
 	own.RegisterFlags(flags)
-	directory := filepath.Join(o.out, c.Name)
+	directory := storage.Join(o.out, c.Name)
 	if err := errors.Join(process.CopyFlags(flags, o.flags), flags.Set("out", directory), c.Set(flags)); err != nil {
 		return nil, err
 	}
@@ -140,7 +140,7 @@ func (o *Options) cell(ctx context.Context, args []string, c process.Cell, stder
 // those that started before.
 func (o *Options) openExperiment(args []string, cells []*cell) (release func() error, err error) {
 	d := &directory{path: o.out}
-	isNew := !o.resume || !exists(filepath.Join(o.out, results.ExperimentFile))
+	isNew := !o.resume || !exists(storage.Join(o.out, results.ExperimentFile))
 	if isNew && o.resume && hasStarted(o.out) {
 		return nil, process.UsageErrorf("--resume: %s holds a run, but the settings file lists alternatives, which are a run each: choose another --out", o.out)
 	}
@@ -152,7 +152,7 @@ func (o *Options) openExperiment(args []string, cells []*cell) (release func() e
 	if err := os.MkdirAll(d.data(), 0o755); err != nil {
 		return nil, fmt.Errorf("output directory %s cannot be made: %w: choose another --out", o.out, err)
 	}
-	if release, err = standalone.Lock(filepath.Join(d.data(), lockFile)); err != nil {
+	if release, err = standalone.Lock(storage.Join(d.data(), lockFile)); err != nil {
 		return nil, fmt.Errorf("output directory %s %w", o.out, err)
 	}
 	o.installation.Dir = cmp.Or(o.dataDir, d.data())

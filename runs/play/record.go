@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -22,6 +21,7 @@ import (
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	"github.com/toolsandbox/toolsandbox/runs/results"
+	"github.com/toolsandbox/toolsandbox/runs/storage"
 	"github.com/toolsandbox/toolsandbox/runs/sweep"
 	"github.com/toolsandbox/toolsandbox/scenario"
 )
@@ -187,7 +187,7 @@ func (o *Options) open(args, setFlags []string, spec sweep.Spec) (*directory, *r
 		if o.flags.Changed("out") {
 			return nil, nil, process.UsageErrorf("--out: empty, expected a directory for the results")
 		}
-		o.out = filepath.Join("data", results.RunDirectory(directoryName(spec.Agents[0]), directoryName(spec.Users[0]), time.Now()))
+		o.out = storage.Join("data", results.RunDirectory(directoryName(spec.Agents[0]), directoryName(spec.Users[0]), time.Now()))
 	}
 	d, err := openDirectory(o.out, o.resume)
 	if err != nil {

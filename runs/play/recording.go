@@ -9,8 +9,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"strconv"
 
 	"google.golang.org/protobuf/encoding/protodelim"
@@ -19,6 +17,7 @@ import (
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	"github.com/toolsandbox/toolsandbox/runs/results"
+	"github.com/toolsandbox/toolsandbox/runs/storage"
 	"github.com/toolsandbox/toolsandbox/runs/sweep"
 )
 
@@ -44,7 +43,7 @@ func (d *directory) specify(spec sweep.Spec) (digest string, err error) {
 	if err != nil {
 		return "", fmt.Errorf("specification: %w", err)
 	}
-	return hexSum(string(raw)), results.WriteFile(filepath.Join(d.recordings(), specificationFile), raw)
+	return hexSum(string(raw)), results.WriteFile(storage.Join(d.recordings(), specificationFile), raw)
 }
 
 // record stores the external input of a rollout and returns its digest. kept is the digest of the
@@ -59,9 +58,9 @@ func (d *directory) record(n int, items []*orchestratorv1.RecordedItem, kept str
 	if err != nil {
 		return "", false, fmt.Errorf("recording: %w", err)
 	}
-	path := filepath.Join(d.recordings(), strconv.Itoa(n))
+	path := storage.Join(d.recordings(), strconv.Itoa(n))
 	if digest = hexSum(string(raw)); kept != "" && digest != kept {
-		if existing, err := os.ReadFile(path); err == nil && hexSum(string(existing)) == kept {
+		if existing, err := storage.ReadFile(path); err == nil && hexSum(string(existing)) == kept {
 			return kept, false, nil
 		}
 	}
@@ -94,7 +93,7 @@ func openRecording(dir string) (spec sweep.Spec, run *results.Run, missing []str
 	if run, err = results.ReadRun(dir); err != nil {
 		return sweep.Spec{}, nil, nil, err
 	}
-	if _, err := readVerified(filepath.Join(r.dir, specificationFile), run.SpecificationSHA256); err != nil {
+	if _, err := readVerified(storage.Join(r.dir, specificationFile), run.SpecificationSHA256); err != nil {
 		return sweep.Spec{}, nil, nil, err
 	}
 	toolServers := sweep.HasToolServers(spec.Scenarios)
@@ -112,7 +111,7 @@ func openRecording(dir string) (spec sweep.Spec, run *results.Run, missing []str
 	}
 	each := len(spec.Agents) * len(spec.Users) * spec.Trials
 	if planned := len(spec.Scenarios) * each; len(run.Rollouts) > planned {
-		return sweep.Spec{}, nil, nil, fmt.Errorf("read %s: %d rollouts, expected at most the %d of the recording", filepath.Join(dir, results.RunFile), len(run.Rollouts), planned)
+		return sweep.Spec{}, nil, nil, fmt.Errorf("read %s: %d rollouts, expected at most the %d of the recording", storage.Join(dir, results.RunFile), len(run.Rollouts), planned)
 	}
 	digest := sha256.New()
 	for n := range len(spec.Scenarios) * each {
@@ -137,7 +136,7 @@ func openRecording(dir string) (spec sweep.Spec, run *results.Run, missing []str
 
 // readVerified reads a file of the recording whose digest is in the run's record.
 func readVerified(path, digest string) ([]byte, error) {
-	raw, err := os.ReadFile(path)
+	raw, err := storage.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
@@ -147,11 +146,11 @@ func readVerified(path, digest string) ([]byte, error) {
 	return raw, nil
 }
 
-func (r *recording) file(n int) string { return filepath.Join(r.dir, strconv.Itoa(n)) }
+func (r *recording) file(n int) string { return storage.Join(r.dir, strconv.Itoa(n)) }
 
 // specification reads the specification.
 func (r *recording) specification() (sweep.Spec, error) {
-	path := filepath.Join(r.dir, specificationFile)
+	path := storage.Join(r.dir, specificationFile)
 	stored, spec := &orchestratorv1.SweepSpec{}, sweep.Spec{}
 	first := true
 	err := readMessages(path, func(read func(proto.Message) error) error {
@@ -195,12 +194,12 @@ func (r *recording) Visit(n int, visit func(*orchestratorv1.RecordedItem) error)
 
 // readMessages calls next once for each message of a file; next must read it.
 func readMessages(path string, next func(read func(proto.Message) error) error) (err error) {
-	file, err := os.Open(path)
+	file, err := storage.Open(path)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	in := bufio.NewReader(file)
+	in := bufio.NewReader(io.NewSectionReader(file, 0, file.Size()))
 	for n := 1; ; n++ {
 		if _, err := in.Peek(1); errors.Is(err, io.EOF) {
 			return nil

@@ -3,13 +3,13 @@ package play
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/toolsandbox/toolsandbox/internal/process"
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	"github.com/toolsandbox/toolsandbox/runs/results"
+	"github.com/toolsandbox/toolsandbox/runs/storage"
 )
 
 // resultFlags returns the flags that determine results: a resumed run must repeat them.
@@ -49,7 +49,7 @@ func (o *Options) resumed(d *directory, now *results.Run) (*results.Run, error) 
 	case run.SpecDigest != now.SpecDigest:
 		return nil, process.UsageErrorf("--resume: files that flags name have changed since the run in %s started: restore those of --agent, --user or --replay and the token of attached agents, or choose another --out", d.path)
 	}
-	if !o.installation.Network.Remote && !exists(filepath.Join(o.installation.Dir, rpc.StreamDirectory)) {
+	if !o.installation.Network.Remote && !exists(storage.Join(o.installation.Dir, rpc.StreamDirectory)) {
 		return nil, process.UsageErrorf("--resume: the rollouts of the run in %s are not in %s: repeat its --data-dir or --remote, or choose another --out", d.path, o.installation.Dir)
 	}
 	if o.formats != nil && !slices.Equal(run.Results, now.Results) {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -24,6 +23,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/runs/report"
 	"github.com/toolsandbox/toolsandbox/runs/results"
 	"github.com/toolsandbox/toolsandbox/runs/standalone"
+	"github.com/toolsandbox/toolsandbox/runs/storage"
 	"github.com/toolsandbox/toolsandbox/runs/sweep"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/player"
 )
@@ -99,7 +99,7 @@ func (o *Options) RegisterFlags(flags *pflag.FlagSet) {
 	o.probe.register(flags)
 	o.until.register(flags)
 	o.scenarios.RegisterFlags(flags)
-	flags.StringVarP(&o.out, "out", "o", "", "`directory` for the results (default: a new one below data)")
+	flags.StringVarP(&o.out, "out", "o", "", "`directory` for the results, or s3://bucket/prefix (default: a new one below data)")
 	flags.StringSliceVar(&o.formats, "results", nil, "`formats` of the results: files, parquet or both, separated by a comma (default: files, beyond 10,000 rollouts parquet)")
 	flags.StringVar(&o.dataDir, "data-dir", "", "`directory` for the services' data (default: .toolsandbox below --out)")
 	flags.IntVarP(&o.parallel, "parallel", "p", o.installation.Orchestrator.Parallel, "concurrent rollouts")
@@ -417,13 +417,13 @@ func (o *Options) show(stdout, stderr io.Writer, collector *collector) error {
 	categories := results.CategoriesOf(collector.rollouts)
 	totals, rows := collector.record.Totals, collector.rows()
 	if err := errors.Join(
-		report.WriteTable(stdout, rows, categories), report.WriteEuroEval(stdout, collector.euroeval),
+		report.WriteTable(stdout, rows, categories), report.WriteEuroEval(stdout, collector.euroeval.content),
 		report.WriteFloors(stdout, totals.Floors, categories.Mean(), totals.Scored, totals.Rollouts), report.WriteCauses(stdout, totals.CauseCounts),
 		report.WriteUserFlags(stdout, totals.UserFlagCounts), report.WriteUsage(stdout, rows), report.WriteInstances(stdout, collector.record.Agent, collector.record.User),
 		report.WriteTraces(stdout, o.traceUI, rows),
 	); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(stderr, "results: %s\n", filepath.Join(o.out, collector.record.Main()))
+	_, err := fmt.Fprintf(stderr, "results: %s\n", storage.Join(o.out, collector.record.Main()))
 	return err
 }

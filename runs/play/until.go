@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -22,6 +21,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/runs/report"
 	"github.com/toolsandbox/toolsandbox/runs/results"
 	"github.com/toolsandbox/toolsandbox/runs/sequential"
+	"github.com/toolsandbox/toolsandbox/runs/storage"
 	"github.com/toolsandbox/toolsandbox/runs/sweep"
 	"github.com/toolsandbox/toolsandbox/scenario"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/player"
@@ -87,7 +87,7 @@ func (o *Options) competitors() ([]*Options, error) {
 		if o.resume {
 			return nil, process.UsageErrorf("--resume: needs --out, the directory of the runs")
 		}
-		o.out = filepath.Join("data", results.RunDirectory(strings.Join(agents, "_against_"), o.user, time.Now()))
+		o.out = storage.Join("data", results.RunDirectory(strings.Join(agents, "_against_"), o.user, time.Now()))
 	}
 	if HasRun(o.out) {
 		return nil, process.UsageErrorf("--out: %s holds a run: choose another directory, in which each agent's run gets one", o.out)
@@ -104,7 +104,7 @@ func (o *Options) competitors() ([]*Options, error) {
 		}
 		taken[name] = true
 		competitor := *o
-		competitor.agent, competitor.out = agent, filepath.Join(o.out, name)
+		competitor.agent, competitor.out = agent, storage.Join(o.out, name)
 		all = append(all, &competitor)
 	}
 	return all, nil

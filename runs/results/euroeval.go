@@ -100,9 +100,9 @@ func (e *EuroEval) Categories() []euroeval.CategoryScores {
 	return slices.SortedFunc(maps.Values(sums), func(a, b euroeval.CategoryScores) int { return strings.Compare(a.Category, b.Category) })
 }
 
-// files returns EuroEvalFile and euroeval.ResultsName by their names. agent is the player that
+// Files returns EuroEvalFile and euroeval.ResultsName by their names. agent is the player that
 // answered, now the end of the run.
-func (e *EuroEval) files(agent Player, now time.Time) (map[string][]byte, error) {
+func (e *EuroEval) Files(agent Player, now time.Time) (map[string][]byte, error) {
 	data, err := encode(e, "    ")
 	if err != nil {
 		return nil, fmt.Errorf("encode %s: %w", EuroEvalFile, err)

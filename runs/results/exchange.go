@@ -3,15 +3,13 @@ package results
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"strings"
 	"unicode/utf8"
 
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
+	"github.com/toolsandbox/toolsandbox/runs/storage"
 )
 
 // Exchange is the exchange with a model provider about one turn.
@@ -29,8 +27,8 @@ func WriteExchanges(dir, name string, exchanges []Exchange) error {
 	if err := PrintExchanges(&out, exchanges); err != nil {
 		return fmt.Errorf("write exchanges of %s: %w", name, err)
 	}
-	target := filepath.Join(dir, TrajectoriesDirectory, name)
-	if err := errors.Join(os.MkdirAll(target, 0o755), writeFile(filepath.Join(target, exchangesFile), out.Bytes(), false)); err != nil {
+	target := storage.Join(dir, TrajectoriesDirectory, name)
+	if err := storage.WriteFile(storage.Join(target, exchangesFile), out.Bytes(), false); err != nil {
 		return fmt.Errorf("write exchanges of %s: %w", name, err)
 	}
 	return nil

@@ -5,10 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"syscall"
+
+	"github.com/toolsandbox/toolsandbox/runs/storage"
 )
 
 // ExperimentFile describes the runs of an experiment, in the directory above theirs.
@@ -30,8 +31,8 @@ type ExperimentRun struct {
 
 // ReadExperiment reads ExperimentFile of a directory. The error wraps fs.ErrNotExist without one.
 func ReadExperiment(dir string) (*Experiment, error) {
-	path := filepath.Join(dir, ExperimentFile)
-	data, err := os.ReadFile(path)
+	path := storage.Join(dir, ExperimentFile)
+	data, err := storage.ReadFile(path)
 	if errors.Is(err, syscall.ENOTDIR) { // dir is a file
 		return nil, fs.ErrNotExist
 	}
@@ -69,7 +70,7 @@ func WriteExperiment(dir string, experiment *Experiment) error {
 	if err != nil {
 		return fmt.Errorf("write %s: %w", ExperimentFile, err)
 	}
-	return WriteFile(filepath.Join(dir, ExperimentFile), append(data, '\n'))
+	return WriteFile(storage.Join(dir, ExperimentFile), append(data, '\n'))
 }
 
 // RunsOf returns the directories of the runs of an experiment, without those that have not been
@@ -84,7 +85,7 @@ func RunsOf(dir string) ([]string, error) {
 	}
 	var dirs []string
 	for _, run := range experiment.Runs {
-		if path := filepath.Join(dir, run.Directory); isFile(path, SummaryFile) || hasTables(path) {
+		if path := storage.Join(dir, run.Directory); isFile(path, SummaryFile) || hasTables(path) {
 			dirs = append(dirs, path)
 		}
 	}
@@ -96,14 +97,14 @@ func RunsOf(dir string) ([]string, error) {
 
 // hasTables reports whether a run's directory has a part of the tables.
 func hasTables(dir string) bool {
-	numbers, err := partNumbers(dir, rolloutsTable)
+	numbers, _, err := partNumbers(dir, rolloutsTable)
 	return err == nil && len(numbers) > 0
 }
 
 // ExperimentOf returns the directory of the experiment that a run's directory belongs to.
 func ExperimentOf(run string) (dir string, ok bool) {
-	dir = filepath.Join(run, "..")
-	name, err := filepath.Abs(run)
+	dir = storage.Join(run, "..")
+	name, err := storage.Abs(run)
 	if err != nil {
 		return "", false
 	}

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strconv"
@@ -15,6 +13,7 @@ import (
 	"time"
 
 	"github.com/toolsandbox/toolsandbox/runs/results/internal/part"
+	"github.com/toolsandbox/toolsandbox/runs/storage"
 )
 
 // ErrNoTables means that a run has no tables.
@@ -54,29 +53,19 @@ func (r *Reader) Export(w io.Writer, table, format string) error {
 	return export(t, w, table, format)
 }
 
-// ExportFile writes a table to the file dir/table.format, which must not exist, and returns its
-// path. The file appears when it is complete.
-func (r *Reader) ExportFile(dir, table, format string) (path string, err error) {
-	path = filepath.Join(dir, table+"."+format)
-	if _, err := os.Lstat(path); err == nil {
-		return "", fmt.Errorf("export: %s: %w", path, os.ErrExist)
-	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", fmt.Errorf("export: %w", err)
-	}
-	file, err := os.CreateTemp(dir, "."+table+".new-")
+// ExportFiles writes tables to the files dir/table.format, and returns their paths: all, or none
+// after an error. A file that exists is fs.ErrExist, a dir that is none storage.ErrNoDirectory.
+func (r *Reader) ExportFiles(dir string, tables []string, format string) (paths []string, err error) {
+	files, err := storage.NewBatch(dir)
 	if err != nil {
-		return "", fmt.Errorf("export: %w", err)
+		return nil, fmt.Errorf("export: %w", err)
 	}
-	err = errors.Join(r.Export(file, table, format), file.Chmod(0o644), file.Close())
-	if err == nil {
-		err = os.Rename(file.Name(), path)
+	for _, table := range tables {
+		if err = files.Add(table+"."+format, func(w io.Writer) error { return r.Export(w, table, format) }); err != nil {
+			break
+		}
 	}
-	if err != nil {
-		_ = os.Remove(file.Name())
-		return "", err
-	}
-	return path, nil
+	return files.End(err)
 }
 
 func exportRows[T any](t *tableReader, w io.Writer, table, format string) error {

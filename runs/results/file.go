@@ -9,6 +9,8 @@ const (
 	// SummaryFile holds the scores, PreviousSummaryFile those that ReplaceSummary replaced.
 	SummaryFile         = "result_summary.json"
 	PreviousSummaryFile = "result_summary.previous.json"
+	// ScenarioTableFile holds the scores of SummaryFile as the original's data frame, in Parquet.
+	ScenarioTableFile = "scenario_results_polars.parquet"
 	// EuroEvalFile contains the verdicts on answers to records of EuroEval's task. Only a run with
 	// such records has it.
 	EuroEvalFile = "euroeval.json"
@@ -34,6 +36,6 @@ const (
 // Files returns the names of all files and directories in the directory of a run, and below
 // TrajectoriesDirectory in that of a rollout.
 func Files() (run, rollout []string) {
-	return []string{SummaryFile, RunFile, TrajectoriesDirectory, TablesDirectory, PreviousSummaryFile, EuroEvalFile, euroeval.ResultsName, StateDirectory},
+	return []string{SummaryFile, RunFile, TrajectoriesDirectory, TablesDirectory, PreviousSummaryFile, ScenarioTableFile, EuroEvalFile, euroeval.ResultsName, StateDirectory},
 		[]string{conversationFile, contextFile, prettyFile, exchangesFile}
 }

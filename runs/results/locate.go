@@ -1,32 +1,39 @@
 package results
 
 import (
-	"os"
+	"errors"
+	"io/fs"
 	"path/filepath"
 	"strings"
+
+	"github.com/toolsandbox/toolsandbox/runs/storage"
 )
 
 // Locate resolves a path of a run: its directory, one of its files, or a path of one of its
 // rollouts. It returns the run's directory, and the rollout's name if the path has one. A path
 // outside of runs is returned as it is.
 func Locate(path string) (run, rollout string) {
-	whole, err := filepath.Abs(path)
+	whole, err := storage.Abs(path)
 	if err != nil {
 		return path, ""
 	}
-	for at := filepath.Clean(path); ; at = filepath.Join(at, "..") {
-		dir, err := filepath.Abs(at)
+	for at := storage.Join(path); ; at = storage.Join(at, "..") {
+		dir, err := storage.Abs(at)
 		if err != nil {
 			return path, ""
 		}
-		if isFile(dir, RunFile) || isFile(dir, SummaryFile) {
-			inside, err := filepath.Rel(dir, whole)
+		_, err = storage.Size(storage.Join(dir, RunFile))
+		if err != nil && storage.IsBucket(dir) && !errors.Is(err, fs.ErrNotExist) {
+			return path, "" // the service does not answer, which the next call tells
+		}
+		if err == nil || isFile(dir, SummaryFile) {
+			inside, err := storage.Rel(dir, whole)
 			if err != nil || !isOfRun(dir, inside) {
 				return path, ""
 			}
 			return at, rolloutOf(inside)
 		}
-		if dir == filepath.Dir(dir) {
+		if dir == storage.Join(dir, "..") {
 			return path, ""
 		}
 	}
@@ -46,7 +53,7 @@ func rolloutOf(inside string) string {
 	return ""
 }
 
-func isFile(elements ...string) bool {
-	info, err := os.Stat(filepath.Join(elements...))
-	return err == nil && info.Mode().IsRegular()
+func isFile(dir string, elements ...string) bool {
+	_, err := storage.Size(storage.Join(dir, elements...))
+	return err == nil
 }

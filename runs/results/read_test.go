@@ -32,7 +32,11 @@ func storeRun(t *testing.T, dir string, r Rollout) *Run {
 	}
 	run := &Run{SweepID: "s", SpecDigest: "d"}
 	run.End(time.Unix(0, 0), 1, []Rollout{r})
-	if err := WriteResults(dir, run, []Rollout{r}, nil, nil); err != nil {
+	summary, err := SummaryFiles([]Rollout{r})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := WriteResults(dir, run, summary, nil); err != nil {
 		t.Fatal(err)
 	}
 	return run

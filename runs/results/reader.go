@@ -6,12 +6,11 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
-	"path/filepath"
 
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	"github.com/toolsandbox/toolsandbox/original/resultfile"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/runs/storage"
 )
 
 // Reader reads the files of a run and checks that they are as the run wrote them.
@@ -22,7 +21,26 @@ type Reader struct {
 	digests map[string]string // by path below dir
 	edited  func(path string) error
 	tables  *tableReader // nil unless they are the only results
+	memory  *memory      // nil unless there are no files
 }
+
+// memory is rollouts of another tool.
+type memory struct {
+	summary  *resultfile.Summary
+	messages map[string][]*worldv1.Message
+}
+
+// ErrNoWorld means that a rollout of another tool has messages, but no world and no milestones.
+var ErrNoWorld = errors.New("a rollout of another tool has no world and no milestones")
+
+// NewReader returns a Reader of rollouts of another tool, whose messages are in memory, by their
+// names. name is the path of their file.
+func NewReader(name string, run *Run, summary *resultfile.Summary, messages map[string][]*worldv1.Message) *Reader {
+	return &Reader{dir: name, run: run, memory: &memory{summary, messages}}
+}
+
+// HasWorld reports whether trajectories have tables, which those of other tools lack.
+func (r *Reader) HasWorld() bool { return r.memory == nil }
 
 // Open returns a Reader of the run in a directory. edited accepts a file that is not as the run
 // wrote it, by its path; without it such a file is ErrEdited. An invalid RunFile is ErrDamaged.
@@ -64,6 +82,9 @@ func (r *Reader) Run() *Run { return r.run }
 // Summary reads the summary. It ignores unknown fields. The error wraps fs.ErrNotExist if the file
 // is missing, and ErrDamaged if it is invalid or not that of the run.
 func (r *Reader) Summary() (*resultfile.Summary, error) {
+	if r.memory != nil {
+		return r.memory.summary, nil
+	}
 	if r.tables != nil {
 		return r.tables.summary(r.run)
 	}
@@ -81,6 +102,9 @@ func (r *Reader) Trajectory(name string, schema *world.Schema) (*resultfile.Traj
 	if !isName(name) {
 		return nil, fmt.Errorf("read trajectory %q: %w", name, ErrName)
 	}
+	if r.memory != nil {
+		return nil, fmt.Errorf("read trajectory %q: %w", name, ErrNoWorld)
+	}
 	if r.tables != nil {
 		return r.tables.trajectory(name, schema)
 	}
@@ -93,6 +117,13 @@ func (r *Reader) Trajectory(name string, schema *world.Schema) (*resultfile.Traj
 func (r *Reader) Messages(name string) ([]*worldv1.Message, error) {
 	if !isName(name) {
 		return nil, fmt.Errorf("read messages %q: %w", name, ErrName)
+	}
+	if r.memory != nil {
+		messages, ok := r.memory.messages[name]
+		if !ok {
+			return nil, fmt.Errorf("read messages %q: %w", name, fs.ErrNotExist)
+		}
+		return messages, nil
 	}
 	if r.tables != nil {
 		return r.tables.messages(name)
@@ -133,24 +164,27 @@ func ReadRun(dir string) (*Run, error) {
 // ReadRunFile reads RunFile alone, which lacks the rollouts that tables have, with the errors of
 // ReadRun.
 func ReadRunFile(dir string) (*Run, error) {
-	return readFile(&Reader{dir: dir}, RunFile, func(data []byte) (*Run, error) {
-		run := &Run{}
-		if err := json.Unmarshal(data, run); err != nil {
-			return nil, err
-		}
-		if run.SweepID == "" || run.SpecDigest == "" {
-			return nil, errors.New("no sweep_id or spec_digest")
-		}
-		return run, nil
-	})
+	data, version, err := storage.ReadVersion(storage.Join(dir, RunFile))
+	if err != nil {
+		return nil, fmt.Errorf("read results: %w", err)
+	}
+	run := &Run{Version: version}
+	err = json.Unmarshal(data, run)
+	if err == nil && (run.SweepID == "" || run.SpecDigest == "") {
+		err = errors.New("no sweep_id or spec_digest")
+	}
+	if err != nil {
+		return nil, damagedError(dir, RunFile, err)
+	}
+	return run, nil
 }
 
 // contextPath returns the path of a rollout's context below the run's directory.
-func contextPath(name string) string { return filepath.Join(TrajectoriesDirectory, name, contextFile) }
+func contextPath(name string) string { return storage.Join(TrajectoriesDirectory, name, contextFile) }
 
 // readFile reads a file of a run by its path below the run's directory.
 func readFile[T any](r *Reader, name string, parse func([]byte) (*T, error)) (*T, error) {
-	data, err := os.ReadFile(filepath.Join(r.dir, name))
+	data, err := storage.ReadFile(storage.Join(r.dir, name))
 	if err != nil {
 		return nil, fmt.Errorf("read results: %w", err)
 	}
@@ -169,7 +203,7 @@ func (r *Reader) verify(name, got string) error {
 	case r.run == nil || got == want:
 		return nil
 	case r.edited != nil:
-		return r.edited(filepath.Join(r.dir, name))
+		return r.edited(storage.Join(r.dir, name))
 	case want == "":
 		return damagedError(r.dir, name, fmt.Errorf("%w: %s has no SHA-256 of it", ErrEdited, RunFile))
 	default:

@@ -3,38 +3,42 @@ package results
 import (
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 
 	"github.com/toolsandbox/toolsandbox/original/resultfile"
+	"github.com/toolsandbox/toolsandbox/runs/storage"
 )
 
 // ReplaceSummary replaces a run's summary and keeps the old one as PreviousSummaryFile. RunFile
 // gets run with the digest of the new one; run is nil for a run of the original, which has no
 // RunFile.
 func ReplaceSummary(dir string, run *Run, summary *resultfile.Summary) error {
-	old, err := os.ReadFile(filepath.Join(dir, SummaryFile))
+	old, err := storage.ReadFile(storage.Join(dir, SummaryFile))
 	if err != nil {
 		return fmt.Errorf("replace summary: %w", err)
 	}
 	if !json.Valid(old) {
 		return fmt.Errorf("replace summary %s: its content is no JSON", dir)
 	}
-	data, err := encode(summary, "    ")
+	content, err := encodeSummary(summary)
 	if err != nil {
 		return fmt.Errorf("replace summary: %w", err)
 	}
-	if err := WriteFile(filepath.Join(dir, PreviousSummaryFile), old); err != nil {
+	if err := WriteFile(storage.Join(dir, PreviousSummaryFile), old); err != nil {
 		return err
 	}
 	if run != nil {
 		if run.Files == nil {
 			run.Files = make(map[string]string)
 		}
-		run.Files[SummaryFile] = digestOf(data)
+		for name, data := range content {
+			run.Files[name] = digestOf(data)
+		}
 		if err := WriteRun(dir, run); err != nil {
 			return err
 		}
 	}
-	return writeSummary(dir, data)
+	if err := WriteFile(storage.Join(dir, ScenarioTableFile), content[ScenarioTableFile]); err != nil {
+		return err
+	}
+	return writeSummary(dir, content[SummaryFile])
 }

@@ -13,7 +13,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -22,6 +21,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/original/resultfile"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/runs/storage"
 )
 
 // ErrName means that a name is not valid for a directory.
@@ -124,14 +124,11 @@ func WriteTrajectory(dir string, r Rollout) (digest string, err error) {
 	if r.Failed() {
 		files = files[1:]
 	}
-	target := filepath.Join(dir, TrajectoriesDirectory, name)
-	if err := os.MkdirAll(target, 0o755); err != nil {
-		return "", fmt.Errorf("write trajectory: %w", err)
-	}
+	target := storage.Join(dir, TrajectoriesDirectory, name)
 	for _, file := range files {
 		data, err := file.write()
 		if err == nil {
-			err = writeFile(filepath.Join(target, file.name), data, false)
+			err = storage.WriteFile(storage.Join(target, file.name), data, false)
 		}
 		if err != nil {
 			return "", fmt.Errorf("write trajectory %s: %w", name, err)
@@ -151,53 +148,58 @@ func ContextDigest(r Rollout) (string, error) {
 
 func digestOf(data []byte) string { return fmt.Sprintf("%x", sha256.Sum256(data)) }
 
-// WriteResults writes the files of a run beside its trajectories to its directory, which it
-// creates: RunFile with the digests of the others, those of EuroEval unless content is nil, and the
-// summary of the rollouts last, unless tables are the only results. tables are the digests that
-// Tables.Close returned.
-func WriteResults(dir string, run *Run, rollouts []Rollout, content *EuroEval, tables map[string]string) error {
-	files := make(map[string][]byte)
-	if content != nil {
-		var err error
-		if files, err = content.files(run.Agent, *run.Ended); err != nil {
-			return err
-		}
+// SummaryFiles returns the original's files of a whole run, by name.
+func SummaryFiles(rollouts []Rollout) (map[string][]byte, error) {
+	return encodeSummary(Summarize(rollouts))
+}
+
+func encodeSummary(summary *resultfile.Summary) (map[string][]byte, error) {
+	data, err := encode(summary, "    ")
+	if err != nil {
+		return nil, fmt.Errorf("encode %s: %w", SummaryFile, err)
 	}
-	if !run.HasOnlyTables() {
-		var err error
-		if files[SummaryFile], err = encode(Summarize(rollouts), "    "); err != nil {
-			return fmt.Errorf("encode %s: %w", SummaryFile, err)
-		}
+	table, err := summary.Table()
+	if err != nil {
+		return nil, fmt.Errorf("encode %s: %w", ScenarioTableFile, err)
 	}
-	run.Files = make(map[string]string, len(files)+len(tables))
-	maps.Copy(run.Files, tables)
-	for name, data := range files {
+	return map[string][]byte{SummaryFile: data, ScenarioTableFile: table}, nil
+}
+
+// WriteResults writes what is left at the end of a run to its directory, which it creates: RunFile
+// with the digests of all files, then content by name, the summary last. written are the digests of
+// files that are written already, such as those that Tables.Close returned.
+func WriteResults(dir string, run *Run, content map[string][]byte, written map[string]string) error {
+	run.Files = maps.Clone(written)
+	if run.Files == nil {
+		run.Files = make(map[string]string, len(content))
+	}
+	for name, data := range content {
 		run.Files[name] = digestOf(data)
 	}
 	if err := WriteRun(dir, run); err != nil {
 		return err
 	}
-	for _, name := range slices.Sorted(maps.Keys(files)) {
+	for _, name := range slices.Sorted(maps.Keys(content)) {
 		if name == SummaryFile {
 			continue
 		}
-		if err := WriteFile(filepath.Join(dir, name), files[name]); err != nil {
+		if err := WriteFile(storage.Join(dir, name), content[name]); err != nil {
 			return err
 		}
 	}
-	if run.HasOnlyTables() {
-		return nil
+	if summary, ok := content[SummaryFile]; ok {
+		return writeSummary(dir, summary)
 	}
-	return writeSummary(dir, files[SummaryFile])
+	return nil
 }
 
 // writeSummary writes the encoded summary of a run. It first syncs all earlier files. If the
 // machine fails before, resuming the run writes all files again.
 func writeSummary(dir string, data []byte) error {
-	if err := syncFiles(dir); err != nil {
+	if err := storage.Sync(dir); err != nil {
 		return fmt.Errorf("write summary: %w", err)
 	}
-	return WriteFile(filepath.Join(dir, SummaryFile), data)
+	return WriteFile(storage.Join(dir, SummaryFile), data)
 }
 
 // isName reports whether a name is valid for a directory.
@@ -206,59 +208,16 @@ func isName(name string) bool {
 }
 
 func damagedError(dir, name string, err error) error {
-	return fmt.Errorf("%s is %w: %w", filepath.Join(dir, name), ErrDamaged, err)
+	return fmt.Errorf("%s is %w: %w", storage.Join(dir, name), ErrDamaged, err)
 }
 
 // WriteFile replaces a file atomically, also if the machine crashes, and creates its directory. It
 // keeps the permissions of the old file. A file has one writer.
 func WriteFile(path string, data []byte) error {
-	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), writeFile(path, data, true)); err != nil {
+	if err := storage.WriteFile(path, data, true); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	return nil
-}
-
-// writeFile replaces a file atomically: readers see the old or the new content, also after a crash
-// of the process and, with lasting, of the machine. It keeps the permissions of the old file. The
-// next write reuses the temporary file of a crash. A file has one writer.
-func writeFile(path string, data []byte, lasting bool) (err error) {
-	dir := filepath.Dir(path)
-	old, missing := os.Stat(path)
-	file, err := os.OpenFile(filepath.Join(dir, "."+filepath.Base(path)+".new"), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = file.Close()
-			_ = os.Remove(file.Name())
-		}
-	}()
-	if missing == nil {
-		err = file.Chmod(old.Mode().Perm())
-	}
-	if err == nil {
-		_, err = file.Write(data)
-	}
-	if lasting && err == nil {
-		err = file.Sync()
-	}
-	if err = errors.Join(err, file.Close()); err != nil {
-		return err
-	}
-	if err = os.Rename(file.Name(), path); err != nil || !lasting {
-		return err
-	}
-	return syncDirectory(dir)
-}
-
-// syncDirectory syncs a rename.
-func syncDirectory(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }
 
 // encode encodes a struct with minimal escapes, indented if indent is not empty, without trailing

@@ -26,6 +26,7 @@ import (
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/runs/storage"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -253,7 +254,7 @@ func TestWriteFile(t *testing.T) {
 	}
 	for _, content := range []string{"first", "second, longer", ""} {
 		for _, lasting := range []bool{false, true} {
-			if err := writeFile(path, []byte(content), lasting); err != nil {
+			if err := storage.WriteFile(path, []byte(content), lasting); err != nil {
 				t.Fatal(err)
 			}
 			if got := read(t, dir, "f"); got != content {
@@ -279,11 +280,11 @@ func TestWriteFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, lasting := range []bool{false, true} {
-		if err := writeFile(taken, []byte("x"), lasting); err == nil {
+		if err := storage.WriteFile(taken, []byte("x"), lasting); err == nil {
 			t.Error("writing over a directory: got no error")
 		}
 	}
-	if err := errors.Join(syncFiles(dir), syncFiles(filepath.Join(dir, "none"))); !errors.Is(err, fs.ErrNotExist) {
+	if err := errors.Join(storage.Sync(dir), storage.Sync(filepath.Join(dir, "none"))); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("flush of a directory and of none: got %v, want that the second does not exist", err)
 	}
 	entries, err := os.ReadDir(dir)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/testkit/vectortest"
 	"github.com/toolsandbox/toolsandbox/original/importer/importertest"
+	"github.com/toolsandbox/toolsandbox/runs/storage"
 )
 
 // TestVectors reads the files of scripted rollouts, writes them again and compares all bytes. The
@@ -92,7 +93,7 @@ func compareCombined(t *testing.T, rollouts map[string]Rollout) {
 
 func read(t *testing.T, dir, name string) string {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join(dir, name))
+	data, err := storage.ReadFile(storage.Join(dir, name))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,10 +2,9 @@ package results
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
+	"github.com/toolsandbox/toolsandbox/runs/storage"
 	"github.com/toolsandbox/toolsandbox/scenario"
 )
 
@@ -63,6 +63,9 @@ type Run struct {
 	// rollouts, and ReadRun reads the others from the tables.
 	Totals   *Totals   `json:"totals"`
 	Rollouts []Outcome `json:"rollouts"`
+
+	// Version is that of the file in a bucket, by which it has one writer.
+	Version string `json:"-"`
 }
 
 // Program is a build of the program.
@@ -420,21 +423,34 @@ func (r Rollout) Outcome() Outcome {
 	return o
 }
 
-// WriteRun writes RunFile into a run's directory, which it creates. The file is synced.
+// Fence returns an error that wraps storage.ErrChanged once another client has written RunFile in a
+// bucket since run was read or written.
+func (r *Run) Fence(dir string) error {
+	return fenced(storage.CheckVersion(storage.Join(dir, RunFile), r.Version))
+}
+
+func fenced(err error) error {
+	if errors.Is(err, storage.ErrChanged) {
+		return fmt.Errorf("%w: another run writes there, or has continued this one: choose another --out", err)
+	}
+	return err
+}
+
+// WriteRun writes RunFile into a run's directory, which it creates. The file is synced. In a bucket
+// the error wraps storage.ErrChanged if another client has written it since run was read or
+// written.
 func WriteRun(dir string, run *Run) error {
 	stored := *run
 	if run.HasOnlyTables() {
 		stored.Rollouts = append([]Outcome{}, run.Damaged()...)
 	}
 	data, err := encode(stored, "    ")
-	if err == nil {
-		err = os.MkdirAll(dir, 0o755)
-	}
-	if err == nil {
-		err = writeFile(filepath.Join(dir, RunFile), append(data, '\n'), true)
-	}
 	if err != nil {
-		return fmt.Errorf("write %s: %w", filepath.Join(dir, RunFile), err)
+		return fmt.Errorf("encode %s: %w", RunFile, err)
+	}
+	run.Version, err = storage.WriteVersion(storage.Join(dir, RunFile), append(data, '\n'), run.Version)
+	if err != nil {
+		return fenced(fmt.Errorf("write %s: %w", storage.Join(dir, RunFile), err))
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/original/resultfile"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/runs/results/internal/part"
+	"github.com/toolsandbox/toolsandbox/runs/storage"
 )
 
 // tableReader reads the tables of a run. It keeps no file open.
@@ -69,7 +70,7 @@ func (r *Reader) checkParts(parts []tablePart) error {
 	}
 	for _, p := range parts {
 		name := filepath.ToSlash(partPath("", rolloutsTable, p.number))
-		digest, err := part.Sum(filepath.Join(r.dir, name))
+		digest, err := storage.Sum(storage.Join(r.dir, name))
 		if err != nil {
 			return fmt.Errorf("read results: %w", err)
 		}
@@ -164,9 +165,9 @@ func (t *tableReader) messages(name string) ([]*worldv1.Message, error) {
 // open opens a file, after it has checked its digest once.
 func (t *tableReader) open(table string, p tablePart) (*part.File, error) {
 	name := partPath("", table, p.number)
-	path := filepath.Join(t.reader.dir, name)
+	path := storage.Join(t.reader.dir, name)
 	if !t.verified[name] && table != rolloutsTable {
-		digest, err := part.Sum(path)
+		digest, err := storage.Sum(path)
 		if err != nil {
 			return nil, fmt.Errorf("read results: %w", err)
 		}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -16,6 +15,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/bus"
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
 	"github.com/toolsandbox/toolsandbox/runs/results/internal/part"
+	"github.com/toolsandbox/toolsandbox/runs/storage"
 )
 
 // ErrTables means that tables belong to another run or another version of the program.
@@ -42,6 +42,9 @@ const (
 
 // Tables writes the tables of a run in parts. It is safe for concurrent use. Close must be called.
 type Tables struct {
+	// Fence returns an error once another client writes the run; nil is none.
+	Fence func() error
+
 	dir, spec string
 
 	mu    sync.Mutex
@@ -86,7 +89,7 @@ func OpenTables(dir, spec string) (t *Tables, rollouts []Rollout, damaged []erro
 		damaged = append(damaged, broken[number])
 		for _, table := range TableNames() {
 			path := partPath(dir, table, number)
-			if err := os.Rename(path, path+".damaged"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			if err := storage.Rename(path, path+".damaged"); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return nil, nil, nil, fmt.Errorf("set aside a damaged part: %w", err)
 			}
 		}
@@ -100,7 +103,7 @@ func (r Rollout) Settled() bool { return r.Damage == "" && !bus.IsUnscored(r.Res
 // removeRemains removes the files of parts that were never complete, or that another part replaces.
 func (t *Tables) removeRemains() error {
 	for _, table := range TableNames() {
-		numbers, err := partNumbers(t.dir, table)
+		numbers, remains, err := partNumbers(t.dir, table)
 		if err != nil {
 			return err
 		}
@@ -109,16 +112,10 @@ func (t *Tables) removeRemains() error {
 			if slices.ContainsFunc(t.parts, func(p tablePart) bool { return p.number == number }) {
 				continue
 			}
-			if err := os.Remove(partPath(t.dir, table, number)); err != nil {
-				return fmt.Errorf("remove the remains of a part: %w", err)
-			}
+			remains = append(remains, partPath(t.dir, table, number))
 		}
-		hidden, err := filepath.Glob(filepath.Join(t.dir, TablesDirectory, table, ".part-*.parquet.new"))
-		if err != nil {
-			return err
-		}
-		for _, path := range hidden {
-			if err := os.Remove(path); err != nil {
+		for _, path := range remains {
+			if err := storage.Remove(path); err != nil {
 				return fmt.Errorf("remove the remains of a part: %w", err)
 			}
 		}
@@ -181,7 +178,7 @@ func (t *Tables) Close() (digests map[string]string, err error) {
 	digests = make(map[string]string)
 	for _, p := range t.parts {
 		path := partPath("", rolloutsTable, p.number)
-		if digests[filepath.ToSlash(path)], err = part.Sum(filepath.Join(t.dir, path)); err != nil {
+		if digests[filepath.ToSlash(path)], err = storage.Sum(storage.Join(t.dir, path)); err != nil {
 			return nil, fmt.Errorf("write tables: %w", err)
 		}
 	}
@@ -211,6 +208,11 @@ func (t *Tables) commit() error {
 			return err
 		}
 	}
+	if t.Fence != nil {
+		if err := t.Fence(); err != nil {
+			return err
+		}
+	}
 	done, err := t.open.commit(slices.Sorted(maps.Keys(replaced)))
 	if err != nil {
 		return err
@@ -222,7 +224,7 @@ func (t *Tables) commit() error {
 	t.parts, t.open = kept, nil
 	for number := range replaced {
 		for _, table := range slices.Backward(TableNames()) { // rollouts first: the others do not count without
-			if err := os.Remove(partPath(t.dir, table, number)); err != nil {
+			if err := storage.Remove(partPath(t.dir, table, number)); err != nil {
 				return err
 			}
 		}
@@ -239,33 +241,33 @@ type tablePart struct {
 }
 
 func partPath(dir, table string, number int) string {
-	return filepath.Join(dir, TablesDirectory, table, fmt.Sprintf("part-%05d.parquet", number))
+	return storage.Join(dir, TablesDirectory, table, fmt.Sprintf("part-%05d.parquet", number))
 }
 
-// partNumbers returns the numbers of a table's parts. Files of other names do not belong to it.
-func partNumbers(dir, table string) ([]int, error) {
-	entries, err := os.ReadDir(filepath.Join(dir, TablesDirectory, table))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+// partNumbers returns the numbers of a table's parts, and the hidden files of a killed writer.
+// Files of other names do not belong to it.
+func partNumbers(dir, table string) (numbers []int, hidden []string, err error) {
+	names, err := storage.ReadDir(storage.Join(dir, TablesDirectory, table))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, fmt.Errorf("read tables: %w", err)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("read tables: %w", err)
-	}
-	var numbers []int
-	for _, entry := range entries {
-		digits, ok := strings.CutPrefix(strings.TrimSuffix(entry.Name(), ".parquet"), "part-")
+	for _, name := range names {
+		digits, ok := strings.CutPrefix(strings.TrimSuffix(name, ".parquet"), "part-")
 		number, err := strconv.Atoi(digits)
-		if ok && err == nil && entry.Name() == filepath.Base(partPath("", table, number)) {
+		switch {
+		case ok && err == nil && name == filepath.Base(partPath("", table, number)):
 			numbers = append(numbers, number)
+		case strings.HasPrefix(name, ".part-") && strings.HasSuffix(name, ".parquet.new"):
+			hidden = append(hidden, storage.Join(dir, TablesDirectory, table, name))
 		}
 	}
-	return numbers, nil
+	return numbers, hidden, nil
 }
 
 // scanParts returns the parts of the tables in dir that none of them replaces, and by number why
 // the others cannot be read. The error is ErrTables for tables of another run or version.
 func scanParts(dir, spec string) (parts []tablePart, broken map[int]error, err error) {
-	numbers, err := partNumbers(dir, rolloutsTable)
+	numbers, _, err := partNumbers(dir, rolloutsTable)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -319,12 +321,12 @@ func (p tablePart) wholeSizes(dir string) error {
 			continue
 		}
 		path := partPath(dir, table, p.number)
-		info, err := os.Stat(path)
+		size, err := storage.Size(path)
 		if err != nil {
 			return err
 		}
-		if want := p.files[table].Bytes; info.Size() != want {
-			return fmt.Errorf("%s is %w: it has %d bytes, expected %d", path, ErrDamaged, info.Size(), want)
+		if want := p.files[table].Bytes; size != want {
+			return fmt.Errorf("%s is %w: it has %d bytes, expected %d", path, ErrDamaged, size, want)
 		}
 	}
 	return nil

@@ -25,6 +25,7 @@ import (
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/runs/storage"
 )
 
 // tableRollout returns a rollout of a plan; unscored ones ended in a failure of the infrastructure.
@@ -91,7 +92,7 @@ func closeRun(t *testing.T, dir string, tables *Tables, rollouts []Rollout) *Run
 	}
 	run := &Run{SweepID: "s", SpecDigest: "d", Results: []string{FormatParquet}, Sessions: []Session{{}}}
 	run.End(time.Unix(0, 0), len(rollouts), rollouts)
-	if err := WriteResults(dir, run, rollouts, nil, digests); err != nil {
+	if err := WriteResults(dir, run, nil, digests); err != nil {
 		t.Fatal(err)
 	}
 	return run
@@ -99,7 +100,11 @@ func closeRun(t *testing.T, dir string, tables *Tables, rollouts []Rollout) *Run
 
 // TestTables reads a run from tables as it would be read from files.
 func TestTables(t *testing.T) {
-	dir := t.TempDir()
+	inEachStorage(t, testTables)
+}
+
+func testTables(t *testing.T, dir string) {
+	t.Helper()
 	tables, _, _ := openTestTables(t, dir)
 	rollouts := []Rollout{tableRollout(0, true), tableRollout(1, true), tableRollout(2, false)}
 	rollouts[1].Tables = append(rollouts[1].Tables, &worldv1.Table{Name: world.Messaging, Index: 3})
@@ -196,7 +201,11 @@ func TestRowsOfExtension(t *testing.T) {
 // TestTablesResumed adds rollouts in several sessions, of which some are killed, and plays unscored
 // ones again. No rollout is doubled or lost.
 func TestTablesResumed(t *testing.T) {
-	dir := t.TempDir()
+	inEachStorage(t, testTablesResumed)
+}
+
+func testTablesResumed(t *testing.T, dir string) {
+	t.Helper()
 	tables, _, _ := openTestTables(t, dir)
 	addAll(t, tables, true, numbersTo(0, 400)...) // one part, and 144 rollouts that the kill leaves unreadable
 	tables, played, damaged := openTestTables(t, dir)
@@ -227,7 +236,7 @@ func TestTablesResumed(t *testing.T) {
 			t.Errorf("rollout %d: its player is another one in memory than that of rollout 0", n)
 		}
 	}
-	if files, err := filepath.Glob(filepath.Join(dir, TablesDirectory, "*", "*")); err != nil || len(files) != 2*len(TableNames()) {
+	if files, err := storage.ReadDir(storage.Join(dir, TablesDirectory, rolloutsTable)); err != nil || len(files) != 2 {
 		t.Errorf("files: got %v and %v, want two parts", files, err)
 	}
 	checkRows(t, dir, 400)
@@ -237,7 +246,7 @@ func TestTablesResumed(t *testing.T) {
 func checkRows(t *testing.T, dir string, rollouts int) {
 	t.Helper()
 	for table, each := range map[string]int{rolloutsTable: 1, messagesTable: 9, callsTable: 2, versionsTable: 3, causesTable: 1} {
-		numbers, err := partNumbers(dir, table)
+		numbers, _, err := partNumbers(dir, table)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -22,6 +21,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/runs/report"
 	"github.com/toolsandbox/toolsandbox/runs/results"
 	"github.com/toolsandbox/toolsandbox/runs/standalone"
+	"github.com/toolsandbox/toolsandbox/runs/storage"
 	"github.com/toolsandbox/toolsandbox/runs/sweep"
 )
 
@@ -67,7 +67,7 @@ func OpenDirectory(path string, acceptEdits bool, warnings io.Writer, scenarios 
 		return d, nil
 	}
 	for _, name := range []string{results.SummaryFile, results.TablesDirectory} {
-		if _, err := os.Stat(filepath.Join(path, name)); err == nil {
+		if storage.Exists(storage.Join(path, name)) {
 			return d, nil
 		}
 	}
@@ -229,7 +229,7 @@ func OpenAll(
 	}
 	var sources []Source
 	for _, arg := range args {
-		if _, err := os.Stat(arg); errors.Is(err, fs.ErrNotExist) && orchestrator != nil {
+		if _, err := os.Stat(arg); errors.Is(err, fs.ErrNotExist) && orchestrator != nil && !storage.IsBucket(arg) {
 			source, err := OpenSweep(ctx, orchestrator, arg, scenarios)
 			if unknown, ok := errors.AsType[*sweep.UnknownError](err); ok {
 				return nil, process.UsageErrorf("RUN: %w", unknown)

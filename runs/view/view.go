@@ -95,6 +95,9 @@ type explained struct {
 // tells.
 func (v *Viewer) explain(ctx context.Context, r *run, rollout analysis.Rollout) (explained, error) {
 	scenario := v.scenarios[rescore.ScenarioName(rollout.Name, v.scenarios)]
+	if !r.Reader().HasWorld() {
+		scenario = nil
+	}
 	var causes []results.Cause
 	if rollout.Outcome != nil {
 		causes = rollout.Outcome.Causes
@@ -113,6 +116,9 @@ func (v *Viewer) explain(ctx context.Context, r *run, rollout analysis.Rollout) 
 	read := explain.New(r.Record(), rollout.Entry, causes, scenario, trajectory)
 	if err != nil {
 		return explained{read, scenario, explainMissing(r.Directory, err)}, nil
+	}
+	if !r.Reader().HasWorld() {
+		return explained{read, nil, "This is a rollout of another tool: its file has the conversation and the score, but no world and no milestones."}, nil
 	}
 	if scenario == nil {
 		return explained{read, nil, fmt.Sprintf("The catalogue has no scenario %q: give the run's --pack to see why this score.", rollout.Scenario)}, nil

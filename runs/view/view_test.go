@@ -60,7 +60,11 @@ func writeRun(t *testing.T, scenario *scenariov1.Scenario, text string, times in
 	}
 	run := &results.Run{SweepID: "s", SpecDigest: "d", Agent: results.Player{Name: "agent " + evil}, User: results.Player{Name: "scripted"}, Trials: 1}
 	run.End(time.Unix(0, 0).UTC(), len(rollouts), rollouts)
-	if err := results.WriteResults(dir, run, rollouts, nil, nil); err != nil {
+	summary, err := results.SummaryFiles(rollouts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := results.WriteResults(dir, run, summary, nil); err != nil {
 		t.Fatal(err)
 	}
 	return dir

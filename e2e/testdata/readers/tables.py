@@ -7,6 +7,7 @@ import sys
 import duckdb
 import pandas
 import polars
+import polars.testing
 import pyarrow.parquet
 
 TABLES = ["rollouts", "messages", "calls", "constraints", "versions", "causes"]
@@ -50,6 +51,10 @@ for name, entry in entries.items():
 mean = duckdb.sql(f"SELECT avg(similarity) FROM '{run}/tables/rollouts/*.parquet'").fetchall()[0][0]
 want = summary["category_aggregated_results"]["ALL_CATEGORIES"]["similarity"]
 check("mean similarity", round(mean, 9), round(want, 9))
+
+# As the original's extract_scenario_results makes it; columns without any text stay texts in the file.
+frame = polars.DataFrame(summary["per_scenario_results"], strict=False, infer_schema_length=None).with_columns(polars.col(polars.Null).cast(polars.String))
+polars.testing.assert_frame_equal(polars.read_parquet(run / "scenario_results_polars.parquet"), frame)
 
 messages = polars.read_parquet(run / "tables/messages/*.parquet")
 versions = polars.read_parquet(run / "tables/versions/*.parquet")

@@ -166,6 +166,7 @@ func TestDeploy(t *testing.T) {
 		{"deploy/k8s/overlays/dev"},
 		{"deploy/k8s/overlays/prod", "examples/kubernetes/sweep"},
 		{"examples/kubernetes", "examples/kubernetes/sweep"},
+		{"examples/kubernetes", "examples/kubernetes/bucket"},
 		{"examples/kubernetes", "examples/kubernetes/kueue"},
 		{"examples/kubernetes/hpa", "examples/kubernetes/sweep"},
 		{"examples/kubernetes/keda", "examples/kubernetes/sweep"},

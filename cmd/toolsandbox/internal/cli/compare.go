@@ -1,10 +1,13 @@
 package cli
 
 import (
+	"errors"
+
 	"github.com/spf13/cobra"
 
 	"github.com/toolsandbox/toolsandbox/internal/process"
 	"github.com/toolsandbox/toolsandbox/runs/analysis"
+	"github.com/toolsandbox/toolsandbox/runs/interchange"
 	"github.com/toolsandbox/toolsandbox/runs/report"
 	"github.com/toolsandbox/toolsandbox/runs/results"
 )
@@ -73,7 +76,10 @@ func loadRuns(cmd *cobra.Command, args []string, most int, acceptEdits bool) ([]
 	}
 	var runs []*analysis.Run
 	for _, dir := range dirs {
-		run, err := analysis.Load(dir, acceptEdits, cmd.ErrOrStderr())
+		run, err := interchange.Load(dir, acceptEdits, cmd.ErrOrStderr())
+		if errors.Is(err, interchange.ErrFormat) {
+			return nil, process.UsageErrorf("RUN: %w", err)
+		}
 		if err != nil {
 			return nil, err
 		}

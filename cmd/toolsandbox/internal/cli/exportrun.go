@@ -13,6 +13,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/runs/interchange"
 	"github.com/toolsandbox/toolsandbox/runs/report"
 	"github.com/toolsandbox/toolsandbox/runs/results"
+	"github.com/toolsandbox/toolsandbox/runs/storage"
 )
 
 // exportRunOptions are the flags of export.
@@ -78,29 +79,22 @@ func (o *exportRunOptions) run(dir string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if whole {
-		paths, err := interchange.Write(o.to, o.out, reader, summary)
-		if err != nil {
-			return o.explain(dir, err)
-		}
-		return printf(stdout, "%s", strings.Join(paths, "\n"))
-	}
-	if o.out == "" {
+	if !whole && o.out == "" {
 		return o.explain(dir, reader.Export(stdout, o.tables[0], o.to))
 	}
 	if len(o.tables) == 0 {
 		o.tables = results.TableNames()
 	}
-	for _, table := range o.tables {
-		path, err := reader.ExportFile(o.out, table, o.to)
-		if err != nil {
-			return o.explain(dir, err)
-		}
-		if err := printf(stdout, "%s", path); err != nil {
-			return err
-		}
+	var paths []string
+	if whole {
+		paths, err = interchange.Write(o.to, o.out, reader, summary)
+	} else {
+		paths, err = reader.ExportFiles(o.out, o.tables, o.to)
 	}
-	return nil
+	if err != nil {
+		return o.explain(dir, err)
+	}
+	return printf(stdout, "%s", strings.Join(paths, "\n"))
 }
 
 // explain adds what to do about it to an error of the run in dir.
@@ -108,7 +102,7 @@ func (o *exportRunOptions) explain(dir string, err error) error {
 	switch {
 	case errors.Is(err, results.ErrNoTables):
 		return process.UsageErrorf("RUN: %w: play it with --results parquet, or files,parquet", err)
-	case errors.Is(err, os.ErrExist):
+	case errors.Is(err, os.ErrExist), errors.Is(err, storage.ErrNoDirectory):
 		return process.UsageErrorf("--out: %w: choose another directory", err)
 	default:
 		return report.WithAdvice(dir, err)

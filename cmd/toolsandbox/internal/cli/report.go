@@ -16,8 +16,8 @@ func newReport() *cobra.Command {
 		Short: "Print the scores of runs by category and variant, with their precision",
 		Long: `report prints, for each run, the mean score of each category and variant with its 95 % interval, the rates of passes in
 several trials, the effort of a rollout and what may have cost the agent its score. Intervals respect that the variants and trials
-of a scenario depend on each other (see docs/statistics.md). RUN is the --out directory of a run or an experiment, or the output
-directory of the original; there are at most eight.`,
+of a scenario depend on each other (see docs/statistics.md). RUN is the --out directory of a run or an experiment, the output
+directory of the original, or a file of another tool (see docs/results.md); there are at most eight.`,
 		Example: `  toolsandbox run --agent random --trials 3 --out floor
   toolsandbox report floor
   toolsandbox report floor --format latex

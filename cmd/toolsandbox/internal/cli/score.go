@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -15,6 +13,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/runs/report"
 	"github.com/toolsandbox/toolsandbox/runs/rescore"
 	"github.com/toolsandbox/toolsandbox/runs/results"
+	"github.com/toolsandbox/toolsandbox/runs/storage"
 )
 
 // scoreOptions are the flags of score.
@@ -79,9 +78,9 @@ func (o *scoreOptions) run(ctx context.Context, dir string, patterns []string, s
 		return process.UsageErrorf("--write: scores of changed files are not written; leave --accept-edits out")
 	}
 	if o.write {
-		if _, err := os.Stat(filepath.Join(dir, results.EuroEvalFile)); err == nil && changed {
+		if changed && storage.Exists(storage.Join(dir, results.EuroEvalFile)) {
 			return process.UsageErrorf("--write: EuroEval's figures in %s would no longer match the scores: toolsandbox run --replay %s --out DIR grades the answers again",
-				filepath.Join(dir, results.EuroEvalFile), report.ShellWord(dir))
+				storage.Join(dir, results.EuroEvalFile), report.ShellWord(dir))
 		}
 		if err := again.Write(); err != nil {
 			return err
@@ -96,15 +95,15 @@ func (o *scoreOptions) run(ctx context.Context, dir string, patterns []string, s
 	}
 	switch {
 	case outcome.Written && !changed:
-		_, err = fmt.Fprintf(stderr, "user flags: %s\n", filepath.Join(dir, results.RunFile))
+		_, err = fmt.Fprintf(stderr, "user flags: %s\n", storage.Join(dir, results.RunFile))
 	case outcome.Written:
-		_, err = fmt.Fprintf(stderr, "results: %s, the old ones in %s\n", filepath.Join(dir, results.SummaryFile), results.PreviousSummaryFile)
+		_, err = fmt.Fprintf(stderr, "results: %s, the old ones in %s\n", storage.Join(dir, results.SummaryFile), results.PreviousSummaryFile)
 	case o.write:
 		_, err = fmt.Fprintln(stderr, "nothing to write: no score moved")
 	case changed:
-		_, err = fmt.Fprintf(stderr, "nothing written: add --write to replace %s\n", filepath.Join(dir, results.SummaryFile))
+		_, err = fmt.Fprintf(stderr, "nothing written: add --write to replace %s\n", storage.Join(dir, results.SummaryFile))
 	case len(outcome.Flagged) > 0:
-		_, err = fmt.Fprintf(stderr, "nothing written: add --write to replace %s\n", filepath.Join(dir, results.RunFile))
+		_, err = fmt.Fprintf(stderr, "nothing written: add --write to replace %s\n", storage.Join(dir, results.RunFile))
 	}
 	return err
 }

@@ -31,8 +31,9 @@ func newView() *cobra.Command {
 		Short: "Show runs in a browser, from a mean to the cell that made it",
 		Long: `view serves pages of runs on this machine and prints their address: the report, a table of the rollouts, each transcript
 beside the milestones that score it with what every message changed in the world, and the comparison of several runs. It reads only,
-and ends with Ctrl-C. RUN is the --out directory of a run, finished or in progress, or the output directory of the original; with
---remote also a sweep, without RUN the only one. There are at most eight. The milestones are those of the current catalogue.`,
+and ends with Ctrl-C. RUN is the --out directory of a run, finished or in progress, the output directory of the original, or a file
+of another tool (see docs/results.md); with --remote also a sweep, without RUN the only one. There are at most eight. The milestones
+are those of the current catalogue.`,
 		Example: `  toolsandbox run --agent random --trials 3 --out floor
   toolsandbox view floor
   toolsandbox view floor --export pages`,

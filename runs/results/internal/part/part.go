@@ -12,9 +12,10 @@ import (
 	"hash"
 	"io"
 	"os"
-	"path/filepath"
 
 	"github.com/parquet-go/parquet-go"
+
+	"github.com/toolsandbox/toolsandbox/runs/storage"
 )
 
 // batch is the number of rows that are read or copied at once.
@@ -30,12 +31,10 @@ type Writer[T any] struct {
 }
 
 // Create returns the writer of the file path, for which it makes the directory. Until Publish its
-// content is in a hidden file beside it. blobs are columns without statistics.
+// content is in a hidden file beside it, or in a temporary one for a bucket. blobs are columns
+// without statistics.
 func Create[T any](path string, blobs ...string) (*Writer[T], error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return nil, err
-	}
-	file, err := os.OpenFile(filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".new"), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644)
+	file, err := storage.Create(path)
 	if err != nil {
 		return nil, err
 	}
@@ -84,19 +83,14 @@ func (w *Writer[T]) Finish() (Content, error) {
 		err = w.file.Sync()
 	}
 	err = errors.Join(err, w.file.Close())
-	return Content{hex.EncodeToString(w.sum.Sum(nil)), w.bytes}, err
+	return Content{w.digest(), w.bytes}, err
 }
 
-// Publish gives a finished file its name, also if the machine crashes. It replaces an older file.
+func (w *Writer[T]) digest() string { return hex.EncodeToString(w.sum.Sum(nil)) }
+
+// Publish gives a finished file its path, also if the machine crashes, see storage.Publish.
 func (w *Writer[T]) Publish() error {
-	if err := os.Rename(w.file.Name(), w.path); err != nil {
-		return err
-	}
-	dir, err := os.Open(filepath.Dir(w.path))
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
+	return storage.Publish(w.file.Name(), w.path, w.digest())
 }
 
 // Discard removes a file that was not published.
@@ -107,13 +101,14 @@ func (w *Writer[T]) Discard() {
 
 // File is an open file of a part.
 type File struct {
-	file    *os.File
+	path    string
+	file    storage.File
 	parquet *parquet.File
 }
 
 // Open opens a file. The error is that of the file system, or says why the file is no Parquet.
 func Open(path string) (_ *File, err error) {
-	file, err := os.Open(path)
+	file, err := storage.Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -122,17 +117,13 @@ func Open(path string) (_ *File, err error) {
 			err = errors.Join(err, file.Close())
 		}
 	}()
-	info, err := file.Stat()
-	if err != nil {
-		return nil, err
-	}
 	opened, err := guard(func() (*parquet.File, error) {
-		return parquet.OpenFile(file, info.Size(), parquet.SkipBloomFilters(true))
+		return parquet.OpenFile(file, file.Size(), parquet.SkipBloomFilters(true))
 	})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	return &File{file, opened}, nil
+	return &File{path, file, opened}, nil
 }
 
 // guard returns a panic of the decoder, which meets files that anybody may have changed, as an
@@ -160,7 +151,7 @@ func (f *File) Rows() int64 { return f.parquet.NumRows() }
 func Read[T any](f *File, from, count int64, visit func([]T) error) error {
 	_, err := guard(func() (struct{}, error) { return struct{}{}, read(f, from, count, visit) })
 	if err != nil {
-		return fmt.Errorf("%s: %w", f.file.Name(), err)
+		return fmt.Errorf("%s: %w", f.path, err)
 	}
 	return nil
 }
@@ -204,18 +195,4 @@ func visitRows[T any](rows []T, visit func([]T) error) error {
 		return nil
 	}
 	return visit(rows)
-}
-
-// Sum returns the hex SHA-256 of a file.
-func Sum(path string) (_ string, err error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer func() { err = errors.Join(err, file.Close()) }()
-	sum := sha256.New()
-	if _, err := io.Copy(sum, file); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(sum.Sum(nil)), nil
 }

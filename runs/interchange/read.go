@@ -1,0 +1,303 @@
+package interchange
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/toolsandbox/toolsandbox/original/resultfile"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/runs/analysis"
+	"github.com/toolsandbox/toolsandbox/runs/results"
+	"github.com/toolsandbox/toolsandbox/runs/storage"
+)
+
+// maxRead is the largest file of another tool, in bytes, unpacked.
+const maxRead = 512 << 20
+
+// ErrFormat means that a file has none of the formats that can be read, or not as its format says.
+var ErrFormat = errors.New("not readable")
+
+// foreignRun is a run of another tool: conversations and scores, without milestones and world.
+type foreignRun struct {
+	agent, user string
+	rollouts    []foreignRollout
+}
+
+// foreignRollout is a rollout of another tool.
+type foreignRollout struct {
+	scenario   string
+	trial      int // from 0
+	categories []string
+	score      *float64 // nil without one from 0 to 1
+	failure    *string
+	seconds    float64
+	usage      *results.RoleUsage
+	turns      []turn
+}
+
+// turn is what a role says in another tool's conversation, or the answer to one of its calls.
+type turn struct {
+	speaker worldv1.Role
+	text    string
+	calls   []*worldv1.ToolCall
+	// answer is set for an answer of the environment to asker; failed says that the call failed.
+	answer bool
+	asker  worldv1.Role
+	id     string
+	failed bool
+}
+
+// Load reads a run as analysis.Load does, or a run of another tool: a file of ATIF, of Inspect or
+// of tau2, or a directory of ATIF files. The error is ErrFormat for another file.
+func Load(name string, acceptEdits bool, warnings io.Writer) (*analysis.Run, error) {
+	files := foreignFiles(name)
+	if len(files) == 0 {
+		return analysis.Load(name, acceptEdits, warnings)
+	}
+	whole := &foreignRun{}
+	for _, file := range files {
+		data, err := readForeign(file)
+		if err != nil {
+			return nil, err
+		}
+		read, err := parse(file, data)
+		if err != nil {
+			return nil, err
+		}
+		whole.agent, whole.user = read.agent, read.user
+		whole.rollouts = append(whole.rollouts, read.rollouts...)
+	}
+	return whole.run(name), nil
+}
+
+// foreignFiles returns the files of another tool that a path names, none for a path of a run.
+func foreignFiles(name string) []string {
+	if dir, _ := results.Locate(name); dir != name {
+		return nil
+	}
+	if _, err := storage.Size(name); err == nil {
+		return []string{name}
+	}
+	var files []string
+	entries, err := storage.ReadDir(name)
+	if err != nil || slices.Contains(entries, results.RunFile) || slices.Contains(entries, results.SummaryFile) {
+		return nil
+	}
+	for _, entry := range entries {
+		if strings.HasSuffix(entry, ".json") {
+			files = append(files, storage.Join(name, entry))
+		}
+	}
+	return files
+}
+
+// readForeign reads a file of bounded size.
+func readForeign(name string) ([]byte, error) {
+	size, err := storage.Size(name)
+	if err == nil && size > maxRead {
+		err = formatError(name, "it has %d bytes, expected at most %d", size, maxRead)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return storage.ReadFile(name)
+}
+
+// parse reads the content of a file in the format that it has.
+func parse(name string, data []byte) (*foreignRun, error) {
+	if bytes.HasPrefix(data, []byte("PK\x03\x04")) {
+		return readInspect(name, data)
+	}
+	var kind struct {
+		Version     *json.RawMessage `json:"schema_version"`
+		Simulations *json.RawMessage `json:"simulations"`
+	}
+	if err := decode(name, data, &kind); err != nil {
+		return nil, fmt.Errorf("%w; expected a file of ATIF or of results of tau2, or an .eval log of Inspect", err)
+	}
+	switch {
+	case kind.Version != nil:
+		return readATIF(name, data)
+	case kind.Simulations != nil:
+		return readTau2(name, data)
+	default:
+		return nil, formatError(name, "it has neither schema_version, as ATIF has, nor simulations, as results of tau2 have, and is no .eval log of Inspect")
+	}
+}
+
+func formatError(name, format string, args ...any) error {
+	return fmt.Errorf("%s is %w: %s", name, ErrFormat, fmt.Sprintf(format, args...))
+}
+
+// decode reads a JSON document. The error has line, column and field.
+func decode(name string, data []byte, into any) error {
+	err := json.Unmarshal(data, into)
+	if err == nil {
+		return nil
+	}
+	offset, what := int64(len(data)), err.Error()
+	if broken, ok := errors.AsType[*json.SyntaxError](err); ok {
+		offset, what = broken.Offset, broken.Error()
+	}
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		offset, what = wrong.Offset, fmt.Sprintf("%s: expected %s, got %s", wrong.Field, jsonKind(wrong.Type.Kind().String()), wrong.Value)
+	}
+	before := data[:min(max(offset-1, 0), int64(len(data)))]
+	return formatError(fmt.Sprintf("%s:%d:%d", name, 1+bytes.Count(before, []byte("\n")), len(before)-bytes.LastIndexByte(before, '\n')), "%s", what)
+}
+
+// jsonKind names a kind of Go as JSON does.
+func jsonKind(kind string) string {
+	switch kind {
+	case "struct", "map":
+		return "an object"
+	case "slice":
+		return "a list"
+	case "string":
+		return "a text"
+	case "bool":
+		return "true or false"
+	default:
+		return "a number"
+	}
+}
+
+// rolloutName is unique in the run.
+func rolloutName(scenario string, trial int, trials bool, taken map[string]bool) string {
+	name := results.SafeName(scenario)
+	if strings.Trim(name, ".") == "" {
+		name = "rollout" + name
+	}
+	if trials {
+		name += "_trial_" + strconv.Itoa(trial)
+	}
+	unique := name
+	for n := 2; taken[unique]; n++ {
+		unique = fmt.Sprintf("%s-%d", name, n)
+	}
+	taken[unique] = true
+	return unique
+}
+
+// run returns the run as those of ToolSandbox are read.
+func (f *foreignRun) run(name string) *analysis.Run {
+	record := &results.Run{Agent: results.Player{Name: f.agent}, User: results.Player{Name: cmp.Or(f.user, "unknown")}, Trials: 1}
+	for _, r := range f.rollouts {
+		record.Trials = max(record.Trials, r.trial+1)
+	}
+	summary, messages, taken := &resultfile.Summary{}, make(map[string][]*worldv1.Message), make(map[string]bool)
+	for _, r := range f.rollouts {
+		played := rolloutName(r.scenario, r.trial, record.Trials > 1, taken)
+		messages[played] = messagesOf(r.turns)
+		entry := resultfile.ScenarioResult{Name: played, Categories: r.categories, ExceptionType: r.failure}
+		for _, t := range r.turns {
+			if !t.answer && t.speaker != worldv1.Role_ROLE_SYSTEM {
+				entry.TurnCount++
+			}
+		}
+		outcome := results.Outcome{Name: played, Scored: r.score != nil, Calls: results.CountCalls(messages[played]), Seconds: r.seconds}
+		if r.score == nil {
+			outcome.FailureClass = "unknown"
+		} else {
+			entry.Similarity = resultfile.Similarity(strconv.FormatFloat(*r.score, 'g', -1, 64))
+		}
+		if r.usage != nil {
+			outcome.Usage = &results.Usage{Agent: r.usage}
+		}
+		summary.Scenarios, record.Rollouts = append(summary.Scenarios, entry), append(record.Rollouts, outcome)
+	}
+	return analysis.OpenRun(name, summary, results.NewReader(name, record, summary, messages))
+}
+
+// messagesOf returns the messages of a conversation.
+func messagesOf(turns []turn) []*worldv1.Message {
+	const environment = worldv1.Role_ROLE_EXECUTION_ENVIRONMENT
+	var messages []*worldv1.Message
+	tools := make(map[string]string) // by the id of the call
+	add := func(m *worldv1.Message) {
+		m.Index = int32(len(messages))
+		messages = append(messages, m)
+	}
+	for _, t := range turns {
+		if t.answer {
+			result := &worldv1.ToolResult{Id: &t.id, Text: &t.text}
+			if tool := tools[t.id]; tool != "" {
+				result.Name = &tool
+			}
+			if t.failed {
+				result.Exception = &t.text
+			}
+			add(&worldv1.Message{Sender: environment, Recipient: t.asker, Body: &worldv1.Message_Result{Result: result}})
+			continue
+		}
+		if t.text != "" || len(t.calls) == 0 {
+			recipient := worldv1.Role_ROLE_AGENT
+			if t.speaker == worldv1.Role_ROLE_AGENT {
+				recipient = worldv1.Role_ROLE_USER
+			}
+			add(&worldv1.Message{Sender: t.speaker, Recipient: recipient, Body: &worldv1.Message_Text{Text: t.text}})
+		}
+		for _, call := range t.calls {
+			tools[call.GetId()] = call.GetTool()
+			add(&worldv1.Message{Sender: t.speaker, Recipient: environment, Body: &worldv1.Message_Call{Call: call}})
+		}
+	}
+	return messages
+}
+
+// newCall returns a call. Arguments that are no object are kept as the text that they are.
+func newCall(id, tool string, arguments json.RawMessage) *worldv1.ToolCall {
+	c := &worldv1.ToolCall{Id: &id, Tool: tool, ArgumentsJson: string(arguments)}
+	if text := strings.TrimSpace(string(arguments)); text != "" && text != "null" && text[0] != '{' {
+		c.ArgumentsJson, c.ArgumentsText = "", &text
+	}
+	return c
+}
+
+// parts is a text, or a list of parts of which only texts are shown.
+type parts string
+
+// UnmarshalJSON reads the text or the parts.
+func (p *parts) UnmarshalJSON(data []byte) error {
+	if bytes.HasPrefix(data, []byte("[")) {
+		var list []struct {
+			Type string `json:"type"`
+			Text string `json:"text"`
+		}
+		if err := json.Unmarshal(data, &list); err != nil {
+			return err
+		}
+		var texts []string
+		for _, part := range list {
+			if part.Type != "text" {
+				part.Text = "[" + part.Type + "]"
+			}
+			texts = append(texts, part.Text)
+		}
+		*p = parts(strings.Join(texts, "\n"))
+		return nil
+	}
+	return json.Unmarshal(data, (*string)(p))
+}
+
+// scoreOf returns a score from 0 to 1, nil for any other number.
+func scoreOf(f *float64) *float64 {
+	if f == nil || !(*f >= 0 && *f <= 1) {
+		return nil
+	}
+	return f
+}
+
+// stem returns the name of a file without its ending.
+func stem(name string) string {
+	base := path.Base(strings.ReplaceAll(name, `\`, "/"))
+	return strings.TrimSuffix(base, path.Ext(base))
+}

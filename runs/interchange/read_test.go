@@ -1,0 +1,157 @@
+package interchange
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/testing/protocmp"
+
+	"github.com/toolsandbox/toolsandbox/internal/world"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/runs/results"
+)
+
+// tau2 is a file of results as tau2 writes it, shortened.
+const tau2 = `{
+  "timestamp": "2026-01-01T00:00:00",
+  "info": {
+    "git_commit": "abc", "num_trials": 2, "max_steps": 100,
+    "agent_info": {"implementation": "llm_agent", "llm": "model-a", "llm_args": {"temperature": 0.0}},
+    "user_info": {"implementation": "user_simulator", "llm": "model-u", "llm_args": {}},
+    "environment_info": {"domain_name": "telecom", "policy": "Be polite."}
+  },
+  "tasks": [{"id": "[mobile]x/1"}],
+  "simulations": [
+    {
+      "id": "s1", "task_id": "[mobile]x/1", "trial": 0, "seed": 7, "duration": 2.5, "termination_reason": "user_stop", "agent_cost": 0.25,
+      "reward_info": {"reward": 1.0, "info": {}},
+      "messages": [
+        {"role": "assistant", "content": "Hi! How can I help you today?", "turn_idx": 0, "tool_calls": null},
+        {"role": "user", "content": "No data.", "turn_idx": 1},
+        {"role": "user", "content": null, "tool_calls": [{"id": "u1", "name": "check_status", "arguments": {}, "requestor": "user"}]},
+        {"role": "tool", "id": "u1", "content": "off", "requestor": "user", "error": false},
+        {"role": "assistant", "content": null, "tool_calls": [
+          {"id": "a1", "name": "get_line", "arguments": {"id": "L1"}, "requestor": "assistant"},
+          {"id": "a2", "name": "get_bill", "arguments": {"id": 2}, "requestor": "assistant"}]},
+        {"role": "tool", "tool_messages": [
+          {"role": "tool", "id": "a1", "content": "{}", "requestor": "assistant", "error": false},
+          {"role": "tool", "id": "a2", "content": "Error: no bill", "requestor": "assistant", "error": true}]},
+        {"role": "user", "content": "###STOP###"}
+      ]
+    },
+    {"id": "s2", "task_id": 5, "trial": 1, "termination_reason": "max_steps", "reward_info": null, "messages": []}
+  ]
+}`
+
+func load(t *testing.T, name, content string) (string, error) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Load(path, false, io.Discard)
+	return path, err
+}
+
+// TestTau2 reads a file of results of tau2.
+func TestTau2(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "results.json")
+	if err := os.WriteFile(path, []byte(tau2), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run, err := Load(path, false, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if run.Agent != "llm_agent model-a" || run.User != "user_simulator model-u" {
+		t.Errorf("players: got %q and %q", run.Agent, run.User)
+	}
+	rollouts := run.Rollouts()
+	if len(rollouts) != 2 || rollouts[0].Name != "_mobile_x_1_trial_0" || rollouts[1].Name != "5_trial_1" {
+		t.Fatalf("rollouts: got %+v", rollouts)
+	}
+	first, second := rollouts[0], rollouts[1]
+	if *first.Score != 1 || first.Outcome.Calls != 2 || first.Outcome.Seconds != 2.5 || *first.Outcome.Usage.Agent.CostUSD != 0.25 {
+		t.Errorf("first: got %+v, %+v", first, first.Outcome)
+	}
+	if second.Score != nil || *second.Entry.ExceptionType != "max_steps" || second.Outcome.FailureClass != "unknown" {
+		t.Errorf("second: got %+v, %+v", second, second.Outcome)
+	}
+	messages, err := run.Reader().Messages(first.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const user, agent, environment = worldv1.Role_ROLE_USER, worldv1.Role_ROLE_AGENT, worldv1.Role_ROLE_EXECUTION_ENVIRONMENT
+	text := func(i int32, from, to worldv1.Role, text string) *worldv1.Message {
+		return &worldv1.Message{Index: i, Sender: from, Recipient: to, Body: &worldv1.Message_Text{Text: text}}
+	}
+	call := func(i int32, from worldv1.Role, id, tool, arguments string) *worldv1.Message {
+		return &worldv1.Message{Index: i, Sender: from, Recipient: environment, Body: &worldv1.Message_Call{Call: &worldv1.ToolCall{Id: &id, Tool: tool, ArgumentsJson: arguments}}}
+	}
+	answer := func(i int32, to worldv1.Role, id, tool, text string, exception *string) *worldv1.Message {
+		return &worldv1.Message{Index: i, Sender: environment, Recipient: to, Body: &worldv1.Message_Result{Result: &worldv1.ToolResult{Id: &id, Name: &tool, Text: &text, Exception: exception}}}
+	}
+	want := []*worldv1.Message{
+		text(0, agent, user, "Hi! How can I help you today?"), text(1, user, agent, "No data."),
+		call(2, user, "u1", "check_status", "{}"), answer(3, user, "u1", "check_status", "off", nil),
+		call(4, agent, "a1", "get_line", `{"id": "L1"}`), call(5, agent, "a2", "get_bill", `{"id": 2}`),
+		answer(6, agent, "a1", "get_line", "{}", nil), answer(7, agent, "a2", "get_bill", "Error: no bill", proto.String("Error: no bill")),
+		text(8, user, agent, "###STOP###"),
+	}
+	if diff := cmp.Diff(want, messages, protocmp.Transform()); diff != "" {
+		t.Errorf("messages (-want +got):\n%s", diff)
+	}
+	if _, err := run.Reader().Trajectory(first.Name, world.Builtin()); !errors.Is(err, results.ErrNoWorld) {
+		t.Errorf("trajectory: got %v, want %v", err, results.ErrNoWorld)
+	}
+}
+
+// TestNonsense reports what is wrong with a file, and where.
+func TestNonsense(t *testing.T) {
+	t.Parallel()
+	for content, want := range map[string]string{
+		"":                                ":1:1 is not readable: unexpected end of JSON input; expected a file of ATIF",
+		"text":                            ":1:2 is not readable: invalid character 'e'",
+		"[]":                              "expected an object, got array",
+		"{}":                              "it has neither schema_version, as ATIF has, nor simulations",
+		"PK\x03\x04":                      "zip: not a valid zip file",
+		`{"schema_version": "ATIF-v2.0"}`: `schema_version: expected ATIF-v1.0 to ATIF-v1.8, got "ATIF-v2.0"`,
+		`{"schema_version": "ATIF-v1.9"}`: `schema_version: expected ATIF-v1.0 to ATIF-v1.8, got "ATIF-v1.9"`,
+		`{"schema_version": 1}`:           "schema_version: expected a text, got number",
+		`{"schema_version": "ATIF-v1.8"}`: "steps: expected at least one",
+		`{"simulations": []}`:             "simulations: expected at least one",
+		`{"simulations": [{}]}`:           "simulations.0.task_id: missing",
+		"{\"simulations\":\n [{\"trial\": \"x\"}]}":                                                          ":2:15 is not readable: simulations.trial: expected a number, got string",
+		`{"simulations": [{"task_id": 1, "trial": 1000000}]}`:                                                "simulations.0.trial: expected 0 to 100000, got 1000000",
+		`{"simulations": [{"task_id": 1, "messages": [{"role": "cat"}]}]}`:                                   "simulations.0.messages.0.role: expected system, user, assistant or tool, got cat",
+		`{"schema_version": "ATIF-v1.8", "steps": [{"source": "cat", "message": ""}]}`:                       `steps.0.source: expected system, user or agent, got "cat"`,
+		`{"schema_version": "ATIF-v1.8", "steps": [{"source": "agent", "message": "", "tool_calls": [{}]}]}`: "steps.0.tool_calls.0.function_name: missing",
+	} {
+		path, err := load(t, "file", content)
+		if !errors.Is(err, ErrFormat) || !strings.HasPrefix(err.Error(), path) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", content, err, want)
+		}
+	}
+}
+
+// FuzzParse reads what anybody may have written.
+func FuzzParse(f *testing.F) {
+	f.Add([]byte(tau2))
+	f.Add([]byte(`{"schema_version": "ATIF-v1.8", "steps": [{"source": "agent", "message": [{"type": "text", "text": "x"}], "tool_calls": [{"function_name": "f", "arguments": [1]}]}], "extra": {"score": "x"}}`))
+	f.Add([]byte("PK\x03\x04"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		run, err := parse("file", data)
+		if err == nil {
+			run.run("file")
+		} else if !errors.Is(err, ErrFormat) {
+			t.Errorf("got %v, want %v", err, ErrFormat)
+		}
+	})
+}
