@@ -200,14 +200,19 @@ func (s *foreignSample) score() *float64 {
 		var number float64
 		var letter string
 		var is bool
+		grades := map[string]float64{"C": 1, "P": 0.5, "I": 0, "N": 0}
 		switch {
 		case json.Unmarshal(value, &number) == nil && string(value) != "null":
 		case json.Unmarshal(value, &is) == nil && string(value) != "null":
 			if is {
 				number = 1
 			}
-		case json.Unmarshal(value, &letter) == nil && strings.Contains("CPIN", letter) && len(letter) == 1:
-			number = map[string]float64{"C": 1, "P": 0.5}[letter]
+		case json.Unmarshal(value, &letter) == nil:
+			grade, known := grades[letter]
+			if !known {
+				continue
+			}
+			number = grade
 		default:
 			continue
 		}
