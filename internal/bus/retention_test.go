@@ -29,8 +29,8 @@ func TestNothingExpires(t *testing.T) {
 	}
 }
 
-// openRetaining opens the bus as an orchestrator and an evaluator do, each as its user of NATS, with
-// a retention that is set later.
+// openRetaining opens the bus as an orchestrator and an evaluator do, each as its user of NATS. The
+// retention is set later.
 func openRetaining(t *testing.T, retention time.Duration) (js jetstream.JetStream, orchestrator, evaluator *bus.Bus) {
 	t.Helper()
 	_, as := natstest.Secured(t, securedShards)
