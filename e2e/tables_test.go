@@ -2,9 +2,13 @@ package e2e_test
 
 import (
 	"errors"
+	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -205,20 +209,31 @@ func readForeign(t *testing.T, run, exports string) {
 			t.Errorf("report: got\n%s\nwant %q in it", printed, want)
 		}
 	}
-	pages := filepath.Join(dir, "pages")
-	toolsandbox(t, "view", log, trajectory, "--export", pages)
+	address := startView(t, dir, log, trajectory)
 	for name, wants := range map[string][]string{
 		"B/session_1.html":     {"another tool", "Be helpful.", "[image]", "look", "a cat"},
 		"A/a_cat_trial_0.html": {"It has a tail.", "I look.", "smell", "no nose"},
 	} {
-		page, err := os.ReadFile(filepath.Join(pages, filepath.FromSlash(name)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, want := range wants {
-			if !strings.Contains(string(page), want) {
-				t.Errorf("%s: want %q in it", name, want)
-			}
-		}
+		eventually(t, fmt.Sprintf("%s has %q", name, wants), func() bool {
+			page := fetch(t, address+name)
+			return !slices.ContainsFunc(wants, func(want string) bool { return !strings.Contains(page, want) })
+		})
 	}
+}
+
+func fetch(t *testing.T, address string) string {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := io.ReadAll(answer.Body)
+	if err := errors.Join(err, answer.Body.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return string(body)
 }

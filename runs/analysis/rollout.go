@@ -41,6 +41,9 @@ func (r *Run) Rollouts() []Rollout {
 // Reader reads the trajectories of a loaded run.
 func (r *Run) Reader() *results.Reader { return r.reader }
 
+// HasWorld reports whether its trajectories have tables, which those of other tools lack.
+func (r *Run) HasWorld() bool { return r.reader == nil || r.reader.HasWorld() }
+
 // Record is the record of the run, nil for a run of the original.
 func (r *Run) Record() *results.Run { return r.record }
 

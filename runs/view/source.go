@@ -17,6 +17,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/original/resultfile"
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 	"github.com/toolsandbox/toolsandbox/runs/analysis"
+	"github.com/toolsandbox/toolsandbox/runs/interchange"
 	"github.com/toolsandbox/toolsandbox/runs/play"
 	"github.com/toolsandbox/toolsandbox/runs/report"
 	"github.com/toolsandbox/toolsandbox/runs/results"
@@ -45,7 +46,7 @@ const (
 	settlePoll = 200 * time.Millisecond
 )
 
-// directory is the result directory of a run.
+// directory is the result directory of a run, or the file of one of another tool.
 type directory struct {
 	path        string
 	acceptEdits bool
@@ -86,7 +87,11 @@ func (d *directory) isPlayed() bool {
 }
 
 func (d *directory) load() (*analysis.Run, error) {
-	return analysis.Load(d.path, d.acceptEdits, d.warnings)
+	run, err := interchange.Load(d.path, d.acceptEdits, d.warnings)
+	if errors.Is(err, interchange.ErrFormat) {
+		return nil, process.UsageErrorf("RUN: %w", err)
+	}
+	return run, err
 }
 
 func (d *directory) sweep() *sweepSource {

@@ -95,7 +95,7 @@ type explained struct {
 // tells.
 func (v *Viewer) explain(ctx context.Context, r *run, rollout analysis.Rollout) (explained, error) {
 	scenario := v.scenarios[rescore.ScenarioName(rollout.Name, v.scenarios)]
-	if !r.Reader().HasWorld() {
+	if !r.HasWorld() {
 		scenario = nil
 	}
 	var causes []results.Cause
@@ -117,7 +117,7 @@ func (v *Viewer) explain(ctx context.Context, r *run, rollout analysis.Rollout) 
 	if err != nil {
 		return explained{read, scenario, explainMissing(r.Directory, err)}, nil
 	}
-	if !r.Reader().HasWorld() {
+	if !r.HasWorld() {
 		return explained{read, nil, "This is a rollout of another tool: its file has the conversation and the score, but no world and no milestones."}, nil
 	}
 	if scenario == nil {
