@@ -228,6 +228,7 @@ func (s *Site) rest(ctx context.Context, d time.Duration) {
 func (s *Site) show(ctx context.Context, runs []*analysis.Run, state []*progress, changed, playing bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	runs = slices.Clone(runs) // the report is computed while keep reads the next ones
 	v := New(runs, nil, nil)
 	if !changed {
 		same := *s.viewer
