@@ -72,6 +72,9 @@ func Load(name string, acceptEdits bool, warnings io.Writer) (*analysis.Run, err
 		if err != nil {
 			return nil, err
 		}
+		if len(whole.rollouts) > 0 && (read.agent != whole.agent || read.user != whole.user) {
+			return nil, formatError(file, "its agent is %s and its user %q, but those of %s are %s and %q: give each agent's files by themselves", read.agent, read.user, files[0], whole.agent, whole.user)
+		}
 		whole.agent, whole.user = read.agent, read.user
 		whole.rollouts = append(whole.rollouts, read.rollouts...)
 	}
@@ -294,6 +297,15 @@ func scoreOf(f *float64) *float64 {
 		return nil
 	}
 	return f
+}
+
+// idOf returns an identifier that is a text or a number, empty for none.
+func idOf(raw json.RawMessage) string {
+	var text string
+	if json.Unmarshal(raw, &text) == nil { // null too
+		return text
+	}
+	return string(raw)
 }
 
 // stem returns the name of a file without its ending.

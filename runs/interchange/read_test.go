@@ -1,6 +1,7 @@
 package interchange
 
 import (
+	"encoding/json"
 	"errors"
 	"io"
 	"os"
@@ -137,6 +138,30 @@ func TestNonsense(t *testing.T) {
 		path, err := load(t, "file", content)
 		if !errors.Is(err, ErrFormat) || !strings.HasPrefix(err.Error(), path) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", content, err, want)
+		}
+	}
+}
+
+// TestDirectoryOfTwoAgents rejects trajectories of two agents as one run.
+func TestDirectoryOfTwoAgents(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, agent := range []string{"one", "two"} {
+		content := `{"schema_version": "ATIF-v1.8", "agent": {"name": "` + agent + `"}, "steps": [{"source": "user", "message": "x"}]}`
+		if err := os.WriteFile(filepath.Join(dir, agent+".json"), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := Load(dir, false, io.Discard); !errors.Is(err, ErrFormat) || !strings.Contains(err.Error(), "two.json is not readable: its agent is two") {
+		t.Errorf("got %v, want that the agents differ", err)
+	}
+}
+
+func TestIdentifiers(t *testing.T) {
+	t.Parallel()
+	for raw, want := range map[string]string{`"caf\u00e9 \"x\""`: `café "x"`, "7": "7", "null": "", "": ""} {
+		if got := idOf(json.RawMessage(raw)); got != want {
+			t.Errorf("%s: got %q, want %q", raw, got, want)
 		}
 	}
 }

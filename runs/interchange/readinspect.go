@@ -128,8 +128,8 @@ func decodeMember(name string, file *zip.File, left *int64, into any) error {
 
 // rollout returns a sample as a rollout.
 func (s *foreignSample) rollout(task string) (foreignRollout, error) {
-	id := strings.Trim(string(s.ID), `"`)
-	if id == "" || id == "null" {
+	id := idOf(s.ID)
+	if id == "" {
 		return foreignRollout{}, errors.New("id: missing")
 	}
 	if s.Epoch < 0 || s.Epoch > maxTrial {

@@ -62,8 +62,8 @@ func readTau2(name string, data []byte) (*foreignRun, error) {
 	}
 	run := &foreignRun{agent: file.Info.Agent.name(), user: file.Info.User.name()}
 	for i, simulation := range file.Simulations {
-		task := strings.Trim(string(simulation.Task), `"`)
-		if task == "" || task == "null" {
+		task := idOf(simulation.Task)
+		if task == "" {
 			return nil, formatError(name, "simulations.%d.task_id: missing", i)
 		}
 		if simulation.Trial < 0 || simulation.Trial > maxTrial {
