@@ -33,19 +33,19 @@ func (r *Run) robustness(passAt float64) []Metric {
 }
 
 // robustTo returns the robustness to variants whose last augmentation is one of these. Each is
-// compared with the variant of the same base scenario that lacks this augmentation, its control.
+// compared with the variant of the same scenario that lacks this augmentation, its control.
 func (r *Run) robustTo(name, title string, augmentations []setupv1.Augmentation, passAt float64, otherwise string) Metric {
 	m := Metric{Name: name, title: title, Unit: unitPairs}
 	rates := r.passRates(passAt)
 	sums := newClusterSums(2)
 	var perturbed []statistics.Observation
-	for _, base := range r.bases() {
+	for _, plain := range r.plainScenarios() {
 		for _, v := range scenario.NamedVariants()[1:] {
 			last := len(v.Augmentations) - 1
-			control, ok := rates[base+suffixOf(v.Augmentations[:last])]
-			if rate, played := rates[base+v.Suffix]; ok && played && slices.Contains(augmentations, v.Augmentations[last]) {
-				sums.add(base, rate, control)
-				perturbed = append(perturbed, statistics.Observation{Cluster: base, Value: rate})
+			control, ok := rates[plain.name+suffixOf(v.Augmentations[:last])]
+			if rate, played := rates[plain.name+v.Suffix]; ok && played && slices.Contains(augmentations, v.Augmentations[last]) {
+				sums.add(plain.base, rate, control)
+				perturbed = append(perturbed, statistics.Observation{Cluster: plain.base, Value: rate})
 			}
 		}
 	}
@@ -86,15 +86,18 @@ func (r *Run) passRates(passAt float64) map[string]float64 {
 	return rates
 }
 
-// bases returns the base scenarios in the order of the run.
-func (r *Run) bases() []string {
-	var bases []string
+// plainScenario is a scenario without its variants, and the base scenario that it belongs to.
+type plainScenario struct{ name, base string }
+
+// plainScenarios returns the scenarios without their variants, in the order of the run.
+func (r *Run) plainScenarios() []plainScenario {
+	var all []plainScenario
 	known := make(map[string]bool)
 	for _, played := range r.rollouts {
-		if !known[played.base] {
-			known[played.base] = true
-			bases = append(bases, played.base)
+		if name := scenario.BaseName(played.scenario); !known[name] {
+			known[name] = true
+			all = append(all, plainScenario{name, played.base})
 		}
 	}
-	return bases
+	return all
 }

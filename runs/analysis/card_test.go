@@ -136,6 +136,19 @@ func deref(value *float64) any {
 	return *value
 }
 
+// TestCardOfExtensions compares variants of scenarios that extend others with those of the same
+// scenario, also where the seed itself was not played.
+func TestCardOfExtensions(t *testing.T) {
+	run := runOf(map[string]string{"reworded": "1.0", "reworded_all_tools": "0.0", "changed": "1.0", "changed_all_tools": "1.0"})
+	for i := range run.rollouts {
+		run.rollouts[i].base = "seed"
+	}
+	_, metrics := carded(t, run)
+	if m := metrics["robustness_structural"]; m.Value == nil || *m.Value != 0.5 || m.Count != 2 || m.Scenarios != 1 {
+		t.Errorf("got %+v, want 0.5 of two pairs of one seed", m)
+	}
+}
+
 // TestCardOfLittle says why a metric is not measurable.
 func TestCardOfLittle(t *testing.T) {
 	plain := func(name, score string) trialOf {
