@@ -8,8 +8,8 @@ import (
 
 // These are the formulas of the reliability card. Each is 1 for the most reliable agent.
 
-// Consistency returns how much the outcomes of trials agree: (2p − 1)² for a share p that passed, 1
-// if all or none did, 0 if half did. ok is false below two trials.
+// Consistency returns how much the outcomes of trials agree: (2p − 1)² for a share p that passed.
+// That is 1 if all or none did, 0 if half did. ok is false below two trials.
 func (t Trials) Consistency() (c float64, ok bool) {
 	if t.Count < 2 {
 		return 0, false
@@ -139,15 +139,6 @@ func NewForecasts(all []Forecast) *Forecasts {
 
 // Clusters returns the number of clusters.
 func (f *Forecasts) Clusters() int { return f.clusters }
-
-// Once draws each cluster once: the weights of a figure that is not resampled.
-func (f *Forecasts) Once() []float64 {
-	weights := make([]float64, f.clusters)
-	for i := range weights {
-		weights[i] = 1
-	}
-	return weights
-}
 
 // bins is the number of bins of equal width in which Calibration compares.
 const bins = 10

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"slices"
 	"testing"
 
 	"github.com/toolsandbox/toolsandbox/runs/statistics"
@@ -55,7 +56,7 @@ func TestReliabilityReference(t *testing.T) {
 			all = append(all, statistics.Forecast{Cluster: fmt.Sprint(j % 7), Probability: confidence, Passed: f.Passed[j]})
 		}
 		forecasts := statistics.NewForecasts(all)
-		once := forecasts.Once()
+		once := slices.Repeat([]float64{1}, forecasts.Clusters())
 		near(t, fmt.Sprint("calibration ", i), forecasts.Calibration(once), f.Calibration)
 		near(t, fmt.Sprint("discrimination ", i), forecasts.Discrimination(once), f.Discrimination)
 		near(t, fmt.Sprint("Brier ", i), forecasts.Brier(once), f.Brier)

@@ -264,14 +264,15 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	v := s.viewer
 	s.mu.Unlock()
-	if v == nil {
+	isReady := v != nil
+	if !isReady {
 		v = &Viewer{version: version, changing: true}
 	} else {
 		same := *v
 		v = &same
 		v.version = version
 	}
-	if strings.Contains(path, "/") && s.viewerReady() {
+	if strings.Contains(path, "/") && isReady {
 		scenarios, err := s.scenarios(r.Context())
 		client, evaluatorErr := s.evaluator.get(r.Context())
 		if err := cmp.Or(err, evaluatorErr); err != nil {
@@ -281,12 +282,6 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		v.scenarios, v.evaluator = scenarios, client
 	}
 	v.ServeHTTP(w, r)
-}
-
-func (s *Site) viewerReady() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.viewer != nil
 }
 
 // Memoize returns a function that calls scenarios until it succeeds once.

@@ -144,8 +144,7 @@ func (s *sweepSource) Follow(ctx context.Context, changed func(report.SweepDetai
 			s.mu.Lock()
 			s.ended = true
 			s.mu.Unlock()
-			spent, isSpent := errors.AsType[*sweep.SpendLimitError](err)
-			if errors.Is(err, process.ErrCancelled) || isSpent && spent != nil {
+			if _, spent := errors.AsType[*sweep.SpendLimitError](err); spent || errors.Is(err, process.ErrCancelled) {
 				err = nil
 			}
 			if info, getErr := sweep.Get(ctx, s.orchestrator, s.id); getErr == nil {
