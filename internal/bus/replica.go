@@ -48,7 +48,9 @@ type Replicas struct {
 	changed  chan struct{}
 	joined   bool      // this replica has heard itself
 	settling time.Time // when it knows the others again, zero if it does
-	draining bool      // this replica drains
+
+	sending sync.Mutex // messages arrive in the order of the states that they tell
+	event   string     // this replica's state
 
 	stop func() error
 }
@@ -65,6 +67,7 @@ func (b Members) Join(service, name string) (*Replicas, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	r := &Replicas{
 		name: name, conn: b.js.Conn(), service: service, members: make(map[string]member), changed: make(chan struct{}),
+		event: eventAlive,
 	}
 	subscription, err := r.conn.Subscribe(replicaSubject(service, "*"), r.handleHeartbeat)
 	if err != nil {
@@ -76,7 +79,7 @@ func (b Members) Join(service, name string) (*Replicas, error) {
 	r.stop = sync.OnceValue(func() error {
 		cancel()
 		heartbeats.Wait()
-		err := errors.Join(subscription.Unsubscribe(), r.publish(eventLeft))
+		err := errors.Join(subscription.Unsubscribe(), r.enter(eventLeft))
 		if errors.Is(err, nats.ErrConnectionClosed) {
 			return nil
 		}
@@ -87,10 +90,7 @@ func (b Members) Join(service, name string) (*Replicas, error) {
 
 // Drain announces that this replica finishes its work and owns no more names.
 func (r *Replicas) Drain() error {
-	r.mu.Lock()
-	r.draining = true
-	r.mu.Unlock()
-	if err := r.sendHeartbeat(); err != nil && !errors.Is(err, nats.ErrConnectionClosed) {
+	if err := r.enter(eventDraining); err != nil && !errors.Is(err, nats.ErrConnectionClosed) {
 		return fmt.Errorf("drain as replica of %s: %w", r.service, err)
 	}
 	return nil
@@ -172,18 +172,19 @@ func (r *Replicas) sendHeartbeats(ctx context.Context) {
 	}
 }
 
-func (r *Replicas) sendHeartbeat() error {
-	r.mu.Lock()
-	event := eventAlive
-	if r.draining {
-		event = eventDraining
-	}
-	r.mu.Unlock()
-	return r.publish(event)
+// enter announces a new state of this replica.
+func (r *Replicas) enter(event string) error {
+	r.sending.Lock()
+	r.event = event
+	r.sending.Unlock()
+	return r.sendHeartbeat()
 }
 
-func (r *Replicas) publish(event string) error {
-	message := nats.NewMsg(replicaSubject(r.service, event))
+// sendHeartbeat announces the state of this replica.
+func (r *Replicas) sendHeartbeat() error {
+	r.sending.Lock()
+	defer r.sending.Unlock()
+	message := nats.NewMsg(replicaSubject(r.service, r.event))
 	message.Data = []byte(r.name)
 	message.Header.Set(headerReconnects, strconv.FormatUint(r.conn.Stats().Reconnects, 10))
 	return r.conn.PublishMsg(message)

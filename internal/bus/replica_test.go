@@ -2,7 +2,10 @@ package bus_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -112,16 +115,10 @@ func TestDrainingReplica(t *testing.T) {
 	one, _ := join(t, b, "one")
 	two, _ := join(t, b, "two")
 	agreed(t, one, two)
-	_, changed := one.Owner("")
 	if err := two.Drain(); err != nil {
 		t.Fatal(err)
 	}
-	<-changed
-	for n := range names {
-		if owner, _ := one.Owner(fmt.Sprint("key", n)); owner != "one" {
-			t.Fatalf("owner of key%d: got %s, want one, because two drains", n, owner)
-		}
-	}
+	agreed(t, one)
 	if !one.Alive("two") {
 		t.Error("two is not alive while it drains")
 	}
@@ -231,5 +228,43 @@ func TestSpending(t *testing.T) {
 	}
 	if sum, _, err := b.Spending(t.Context(), "s"); err != nil || sum != (bus.Cost{Tokens: 22, Micros: 6}) {
 		t.Errorf("Spending after it: got %v, %v, want 22 tokens and 6 micros", sum, err)
+	}
+}
+
+// TestOrderOfHeartbeats lets replicas drain and leave while another one greets them. None says that
+// it is alive after it said that it drains, or anything after it left.
+func TestOrderOfHeartbeats(t *testing.T) {
+	conn := natstest.Connect(t, t.TempDir())
+	b := natstest.Open(t, conn, natstest.OneShard)
+	one, _ := join(t, b, "one")
+	agreed(t, one)
+	heard, err := conn.SubscribeSync("replica.service.*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const replicas = 200
+	for n := range replicas {
+		r, err := b.Join("service", fmt.Sprint("short", n))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(r.Drain(), r.Leave()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	states := []string{"alive", "draining", "left"}
+	last := make(map[string]int)
+	for left := 0; left < replicas; {
+		message, err := heard.NextMsg(10 * time.Second)
+		if err != nil {
+			t.Fatalf("%d of %d replicas have left: %v", left, replicas, err)
+		}
+		name, state := string(message.Data), slices.Index(states, strings.TrimPrefix(message.Subject, "replica.service."))
+		if state < last[name] {
+			t.Errorf("%s: got %s after %s", name, states[state], states[last[name]])
+		}
+		if last[name] = state; states[state] == "left" {
+			left++
+		}
 	}
 }
