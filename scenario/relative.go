@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/toolsandbox/toolsandbox/internal/expression"
+	"github.com/toolsandbox/toolsandbox/internal/timezone"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
@@ -134,7 +134,7 @@ func (r *reader) resolveTime(v, source *document.Value, clock *setupv1.Clock) {
 
 // secondsAt returns the time of an expression for a clock, 0 if the clock has none.
 func secondsAt(t *expression.Time, clock *setupv1.Clock) (float64, error) {
-	zone, err := time.LoadLocation(clock.GetTimeZone())
+	zone, err := timezone.Load(clock.GetTimeZone())
 	if err != nil || clock.GetTimeZone() == "" || clock.GetNow() == 0 {
 		return 0, nil //nolint:nilerr // mistakes of the clock are reported at the clock
 	}

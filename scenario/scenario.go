@@ -4,7 +4,6 @@ package scenario
 
 import (
 	"sync"
-	"time"
 
 	"github.com/toolsandbox/toolsandbox/internal/phone"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
@@ -50,24 +49,8 @@ type Options struct {
 	packMeasures packMeasures
 	// shapes describes tools. Calls of other tools are not checked.
 	shapes map[string]*toolShape
-	// zones caches valid time zones. Nil disables the cache.
-	zones *sync.Map
 	// phones caches valid phone numbers.
 	phones *sync.Map
-}
-
-// zone reports whether a time zone exists.
-func (o Options) zone(name string) bool {
-	if o.zones != nil {
-		if _, ok := o.zones.Load(name); ok {
-			return true
-		}
-	}
-	_, err := time.LoadLocation(name)
-	if err == nil && o.zones != nil {
-		o.zones.Store(name, true)
-	}
-	return err == nil
 }
 
 // phone reports whether a text is a phone number in international form.

@@ -37,7 +37,7 @@ type Shared struct {
 
 // NewShared returns the common parts of a pack that has declared nothing.
 func NewShared(opts Options) *Shared {
-	opts.zones, opts.phones = &sync.Map{}, &sync.Map{}
+	opts.phones = &sync.Map{}
 	return &Shared{Options: opts, Schema: world.Builtin(), recordings: map[string][]*setupv1.RecordedAnswer{}, worlds: worlds{phone: &phoneWorlds{}}}
 }
 

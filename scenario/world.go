@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/toolsandbox/toolsandbox/internal/timezone"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
@@ -76,7 +77,7 @@ func (w *startWorld) rowCount() int {
 
 // zone returns the world's time zone, UTC by default.
 func (w *startWorld) zone() *time.Location {
-	zone, err := time.LoadLocation(w.clock.GetTimeZone())
+	zone, err := timezone.Load(w.clock.GetTimeZone())
 	if err != nil {
 		return time.UTC
 	}
@@ -187,7 +188,7 @@ func (r *reader) clock(v *document.Value, into *setupv1.Clock) {
 		return
 	}
 	if zone := v.Get("time_zone"); r.CheckShape(zone, document.ShapeText) {
-		if _, err := time.LoadLocation(zone.Text); err != nil || zone.Text == "" || zone.Text == "Local" {
+		if _, err := timezone.Load(zone.Text); err != nil || zone.Text == "" {
 			r.Fail(zone, "%q is no time zone, expected an IANA name like America/Los_Angeles", zone.Text)
 		}
 		into.TimeZone = zone.Text

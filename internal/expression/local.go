@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/toolsandbox/toolsandbox/internal/timezone"
 )
 
 const (
@@ -33,11 +35,8 @@ func fromWallClock(wall time.Time, zone *time.Location) time.Time {
 
 // loadZone returns the zone of an IANA name.
 func loadZone(name string) (*time.Location, error) {
-	if name == "" || name == "Local" {
-		return nil, fmt.Errorf("%q is no time zone, expected an IANA name like Europe/Berlin", name)
-	}
-	zone, err := time.LoadLocation(name)
-	if err != nil {
+	zone, err := timezone.Load(name)
+	if err != nil || name == "" {
 		return nil, fmt.Errorf("%q is no time zone, expected an IANA name like Europe/Berlin", name)
 	}
 	return zone, nil

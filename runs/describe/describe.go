@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/toolsandbox/toolsandbox/internal/messagetext"
+	"github.com/toolsandbox/toolsandbox/internal/timezone"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
@@ -87,7 +88,7 @@ func (p *printer) pair(name, text string) {
 func (p *printer) heading(text string) { p.line("\n%s", text) }
 
 func zone(setup *setupv1.Setup) *time.Location {
-	found, err := time.LoadLocation(setup.GetClock().GetTimeZone())
+	found, err := timezone.Load(setup.GetClock().GetTimeZone())
 	if err != nil {
 		return time.UTC
 	}

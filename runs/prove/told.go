@@ -3,9 +3,9 @@ package prove
 import (
 	"fmt"
 	"strconv"
-	"time"
 
 	"github.com/toolsandbox/toolsandbox/internal/provenance"
+	"github.com/toolsandbox/toolsandbox/internal/timezone"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/services/toolhost"
 )
@@ -30,7 +30,7 @@ func (s *candidate) checkTold() {
 // conversation returns what the agent knows before the first message.
 func (s *candidate) conversation() *provenance.Conversation {
 	config := provenance.Config{Vocabulary: provenance.NamesIn(toolhost.HolidayNames())}
-	if zone, err := time.LoadLocation(s.scenario.GetSetup().GetClock().GetTimeZone()); err == nil {
+	if zone, err := timezone.Load(s.scenario.GetSetup().GetClock().GetTimeZone()); err == nil {
 		config.Zone = zone
 	}
 	for _, info := range s.tools {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/toolsandbox/toolsandbox/internal/provenance"
+	"github.com/toolsandbox/toolsandbox/internal/timezone"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
@@ -26,7 +27,7 @@ type World struct {
 
 // NewWorld returns the world of a scenario with its tables at the start. The zone is an IANA name.
 func NewWorld(zone string, categories []string, tables []*worldv1.Table, schema []*worldv1.TableSchema) *World {
-	location, err := time.LoadLocation(zone)
+	location, err := timezone.Load(zone)
 	if err != nil {
 		location = time.UTC
 	}

@@ -7,12 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 	_ "time/tzdata" // where the system has no time zones
 
 	"google.golang.org/protobuf/proto"
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
+	"github.com/toolsandbox/toolsandbox/internal/timezone"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
@@ -148,7 +148,7 @@ func (h *Host) compile(digest string, setup *setupv1.Setup) (*compiledSetup, err
 	if err != nil {
 		return nil, fmt.Errorf("%w %s: %w", ErrSetup, setup.GetName(), err)
 	}
-	zone, err := time.LoadLocation(setup.GetClock().GetTimeZone())
+	zone, err := timezone.Load(setup.GetClock().GetTimeZone())
 	if err != nil {
 		return nil, fmt.Errorf("%w %s: time zone: %w", ErrSetup, setup.GetName(), err)
 	}

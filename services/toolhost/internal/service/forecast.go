@@ -8,6 +8,7 @@ import (
 	"time"
 	_ "time/tzdata" // where the system has no time zones
 
+	"github.com/toolsandbox/toolsandbox/internal/timezone"
 	"github.com/toolsandbox/toolsandbox/python"
 )
 
@@ -52,7 +53,7 @@ type city struct {
 // from latitude and longitude.
 func (d *data) climate(at point) (city, *time.Location) {
 	if i, distance := nearest(at, len(d.cities), func(i int) point { return d.cities[i].point }); i >= 0 && distance <= cityClimate {
-		if zone, err := time.LoadLocation(d.cities[i].Zone); err == nil {
+		if zone, err := timezone.Load(d.cities[i].Zone); err == nil {
 			return d.cities[i], zone
 		}
 	}
