@@ -58,7 +58,7 @@ func TestSlowModel(t *testing.T) {
 // a turn, in one request for it or in several, and ends as a failure of the provider.
 func TestTimeouts(t *testing.T) {
 	t.Parallel()
-	const timeout = 200 * time.Millisecond
+	const timeout = time.Second // for a request to arrive on a busy machine
 	var asked atomic.Int64
 	address := serveProvider(t, func(_ http.ResponseWriter, r *http.Request) {
 		asked.Add(1)
@@ -89,7 +89,7 @@ func TestTimeouts(t *testing.T) {
 		}
 		failure := got.GetFailure()
 		switch {
-		case step.ends && (err != nil || failure.GetClass() != agentgwv1.FailureClass_FAILURE_CLASS_PROVIDER || !strings.Contains(failure.GetDetail(), "no answer within 200ms, not for the first time")):
+		case step.ends && (err != nil || failure.GetClass() != agentgwv1.FailureClass_FAILURE_CLASS_PROVIDER || !strings.Contains(failure.GetDetail(), "no answer within 1s, not for the first time")):
 			t.Errorf("%+v: got %v, %v, want a failure of the provider", step, got, err)
 		case !step.ends && status.Code(err) != codes.DeadlineExceeded:
 			t.Errorf("%+v: got %v, %v, want DEADLINE_EXCEEDED", step, got, err)
