@@ -17,10 +17,9 @@ import (
 )
 
 const (
-	// How many files are damaged, each in another way. The few are the first of the many.
-	fewDamages  = 50
-	manyDamages = 250
-	sessions    = 60
+	// damages is how many files a test damages, each in another way.
+	damages  = 150
+	sessions = 60
 	// lastIndex ends the names of the values that change as a session goes on.
 	lastIndex = " last index"
 )
@@ -121,14 +120,9 @@ func wantDamage(t *testing.T, n int, err error, path string) {
 	}
 }
 
-// TestDamagedFiles damages a file in many ways: it does not open, with a line that says what to do,
+// TestLongDamagedFiles damages a file in many ways: it does not open, with a line that says what to do,
 // or everything in it is as it was.
-func TestDamagedFiles(t *testing.T) { damagedFiles(t, fewDamages) }
-
-func TestLongDamagedFiles(t *testing.T) { damagedFiles(t, manyDamages) }
-
-func damagedFiles(t *testing.T, damages int) {
-	t.Helper()
+func TestLongDamagedFiles(t *testing.T) {
 	file := written(t)
 	dir, random := t.TempDir(), rand.New(rand.NewPCG(1, 1))
 	var want map[string]string
@@ -205,16 +199,11 @@ func TestOpenOrReplace(t *testing.T) {
 	}
 }
 
-// TestDamageWhileOpen damages a file that is open and was sound: every value that can be read was
+// TestLongDamageWhileOpen damages a file that is open and was sound: every value that can be read was
 // stored under its key, though a damaged reference may lead to a page that has been freed, with a
 // last index of before and sessions that were deleted, or away from what is stored. Nothing is a
 // panic or a fault: it is an error, and the store says that it is lost.
-func TestDamageWhileOpen(t *testing.T) { damageWhileOpen(t, fewDamages) }
-
-func TestLongDamageWhileOpen(t *testing.T) { damageWhileOpen(t, manyDamages) }
-
-func damageWhileOpen(t *testing.T, damages int) {
-	t.Helper()
+func TestLongDamageWhileOpen(t *testing.T) {
 	file := written(t)
 	random := rand.New(rand.NewPCG(2, 2))
 	lost := 0
