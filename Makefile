@@ -27,13 +27,15 @@ packages = $(addsuffix /...,$(1))
 TESTED = $(eval TESTED := $(shell go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}}{{end}}' $(call packages,$(MODULES))))$(TESTED)
 # Those whose code or tests start goroutines, or something that does: they are tested with the race detector. Tests that
 # merely run beside each other do not count.
-CONCURRENT := ^[[:space:]]*(defer )?go (func|[a-zA-Z.]+)\(|\.Go\(|AfterFunc\(|httptest\.|/(internal/(bus|rpc|natsserver|process|store)|runs/standalone)"|nats-server/v2/server"
+CONCURRENT := ^[[:space:]]*(defer )?go (func|[a-zA-Z.]+)\(|\.Go\(|AfterFunc\(|httptest\.|process\.(Run|Start)\(|/(internal/(bus|rpc|natsserver|store)|runs/standalone)"|nats-server/v2/server"
 RACE = $(eval RACE := $(shell for dir in $(TESTED); do ! grep -qE '$(CONCURRENT)' $$dir/*.go || echo $$dir; done))$(RACE)
 # The tests of cli start all services, each anew, and take six times as long with the race detector: only make test-all
-# has it, for those that play. Those of e2e start programs that are built without it.
+# has it, for those that play. Those of e2e start programs that are built without it. Of the interpreter, which starts
+# no goroutine, a test runs programs at once.
 CLI := $(CURDIR)/cmd/toolsandbox/internal/cli
-UNRACED := $(CLI) $(CURDIR)/e2e
-PLAYED := ^TestRun
+INTERP := $(CURDIR)/python/interp
+UNRACED := $(CLI) $(INTERP) $(CURDIR)/e2e
+PLAYED := ^(TestRun|TestConcurrent$$)
 # A program with the race detector waits for a second at its end, for goroutines that are left. Tests leave none.
 export GORACE ?= atexit_sleep_ms=0
 
@@ -117,7 +119,7 @@ test-long: $(VENV)/ready $(EXAMPLES)/ready $(MCP)/ready $(READERS)/ready $(AXE)/
 test-all: $(VENV)/ready $(EXAMPLES)/ready $(MCP)/ready $(READERS)/ready $(AXE)/axe.min.js test-python ## Run all tests once, quick and long, with the race detector wherever goroutines run
 	go test $(TEST_FLAGS) $(AT_ONCE) $(UNRACED) $(filter-out $(RACE),$(TESTED))
 	go test $(TEST_FLAGS) $(AT_ONCE) -race $(filter-out $(UNRACED),$(RACE))
-	go test $(TEST_FLAGS) -race -run '$(PLAYED)' $(CLI)
+	go test $(TEST_FLAGS) -race -run '$(PLAYED)' $(CLI) $(INTERP)
 
 # It compiles the program four times, so it is no part of test-long.
 .PHONY: test-release
