@@ -115,10 +115,18 @@ test-long: $(VENV)/ready $(EXAMPLES)/ready $(MCP)/ready $(READERS)/ready $(AXE)/
 	go test $(TEST_FLAGS) -run '$(LONG)' $(filter $(UNRACED),$(LATE)) $(filter-out $(RACE),$(LATE))
 	go test $(TEST_FLAGS) -run '$(LONG)' -race $(filter-out $(UNRACED),$(filter $(RACE),$(LATE)))
 
+# Many tests of the first wait for other processes and for deadlines: meanwhile the others run.
 .PHONY: test-all
 test-all: $(VENV)/ready $(EXAMPLES)/ready $(MCP)/ready $(READERS)/ready $(AXE)/axe.min.js test-python ## Run all tests once, quick and long, with the race detector wherever goroutines run
-	go test $(TEST_FLAGS) $(AT_ONCE) $(UNRACED) $(filter-out $(RACE),$(TESTED))
-	go test $(TEST_FLAGS) $(AT_ONCE) -race $(filter-out $(UNRACED),$(RACE))
+	$(MAKE) --no-print-directory --jobs=2 test-plain test-race
+
+.PHONY: test-plain
+test-plain:
+	go test $(TEST_FLAGS) -p 2 -parallel 4 $(UNRACED) $(filter-out $(RACE),$(TESTED))
+
+.PHONY: test-race
+test-race:
+	go test $(TEST_FLAGS) -p 2 -parallel 4 -race $(filter-out $(UNRACED),$(RACE))
 	go test $(TEST_FLAGS) -race -run '$(PLAYED)' $(CLI) $(INTERP)
 
 # It compiles the program four times, so it is no part of test-long.
