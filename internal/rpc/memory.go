@@ -185,8 +185,10 @@ func (h *memoryServer) enter(ctx context.Context) (bounded context.Context, leav
 	if sent, ok := metadata.FromOutgoingContext(ctx); ok {
 		bounded = metadata.NewIncomingContext(bounded, sent)
 	}
-	if at := trace.SpanContextFromContext(ctx); at.IsValid() {
-		bounded = trace.ContextWithRemoteSpanContext(bounded, at)
+	if at := trace.SpanFromContext(ctx); at.SpanContext().IsRemote() {
+		bounded = trace.ContextWithSpan(bounded, at)
+	} else if at.SpanContext().IsValid() {
+		bounded = trace.ContextWithRemoteSpanContext(bounded, at.SpanContext())
 	}
 	unlink := context.AfterFunc(h.ctx, cancel)
 	return bounded, func() { unlink(); cancel(); h.running.Done() }, nil

@@ -32,6 +32,10 @@ import (
 // left for ever.
 const idleTimeout = 5 * time.Minute
 
+// streamWorkers is the number of goroutines that a server keeps for calls: their stacks have grown
+// before. Further concurrent calls get a goroutine each.
+const streamWorkers = 64
+
 // setResolutionInterval allows more frequent name resolution than gRPC's default. It is a
 // process-wide setting that must precede the first connection.
 var setResolutionInterval = sync.OnceFunc(func() { dns.SetMinResolutionInterval(resolutionInterval) })
@@ -77,6 +81,7 @@ func (t *tcp) open(s Service, g *guard) (server, error) {
 		grpc.UnaryInterceptor(g.unary),
 		grpc.StreamInterceptor(g.stream),
 		grpc.WaitForHandlers(true),
+		grpc.NumStreamWorkers(streamWorkers),
 	}
 	options = append(options, g.receiveOptions(t.cfg.MaxMessageBytes)...)
 	admission := newGate(t.cfg, t.policy, s, listener.Addr(), t.logger)

@@ -2,7 +2,8 @@ package telemetry
 
 import (
 	"context"
-	"crypto/rand"
+	"encoding/binary"
+	"math/rand/v2"
 
 	"go.opentelemetry.io/otel/trace"
 )
@@ -18,15 +19,18 @@ func (generator) NewIDs(ctx context.Context) (trace.TraceID, trace.SpanID) {
 		return root.TraceID(), root.SpanID()
 	}
 	var id trace.TraceID
-	_, _ = rand.Read(id[:]) // never fails
+	binary.NativeEndian.PutUint64(id[:8], rand.Uint64())
+	binary.NativeEndian.PutUint64(id[8:], rand.Uint64())
 	return id, randomSpanID()
 }
 
 // NewSpanID returns the id of a child span.
 func (generator) NewSpanID(context.Context, trace.TraceID) trace.SpanID { return randomSpanID() }
 
-func randomSpanID() trace.SpanID {
-	var id trace.SpanID
-	_, _ = rand.Read(id[:]) // never fails
+// randomSpanID returns a valid id, which is not zero.
+func randomSpanID() (id trace.SpanID) {
+	for !id.IsValid() {
+		binary.NativeEndian.PutUint64(id[:], rand.Uint64())
+	}
 	return id
 }

@@ -86,11 +86,11 @@ func (t *Telemetry) RecordRoot(ctx context.Context, at trace.SpanContext, root R
 		return
 	}
 	ctx = context.WithValue(ctx, rootKey{}, at)
-	options := []trace.SpanStartOption{trace.WithNewRoot(), trace.WithTimestamp(root.Start), trace.WithAttributes(root.Attributes...)}
+	_, span := t.tracer.Start(ctx, root.Name, trace.WithNewRoot(), trace.WithTimestamp(root.Start))
+	span.SetAttributes(root.Attributes...) // copies them once, an option of Start twice
 	for _, link := range root.Links {
-		options = append(options, trace.WithLinks(trace.Link{SpanContext: link}))
+		span.AddLink(trace.Link{SpanContext: link})
 	}
-	_, span := t.tracer.Start(ctx, root.Name, options...)
 	for _, event := range root.Events {
 		span.AddEvent(event.Name, trace.WithTimestamp(event.At), trace.WithAttributes(event.Attributes...))
 	}

@@ -11,7 +11,6 @@ import (
 	"runtime"
 	"runtime/pprof"
 	"slices"
-	"syscall"
 	"time"
 
 	"google.golang.org/grpc"
@@ -50,6 +49,10 @@ type Report struct {
 	PerCoreSecond float64 `json:"rollouts_per_core_second"`
 	// CPUMillis is processor time per rollout.
 	CPUMillis float64 `json:"cpu_ms_per_rollout"`
+	// Allocations and AllocatedBytes are of the heap, per rollout. They hardly depend on what else the
+	// machine does.
+	Allocations    float64 `json:"allocations_per_rollout"`
+	AllocatedBytes float64 `json:"allocated_bytes_per_rollout"`
 	// The times of one rollout from its first to its last message, with Parallel running
 	// concurrently and alone.
 	BusyP50Millis  float64 `json:"busy_p50_ms"`
@@ -134,23 +137,24 @@ func (m *meter) sweep(ctx context.Context, report *Report) error {
 	spec.ID = "measured"
 	var prepared *sweep.Sweep
 	var results []*busv1.Result
-	wall, cpu, err := m.profiled(func() (err error) {
+	took, err := m.profiled(func() (err error) {
 		prepared, results, err = m.play(ctx, spec)
 		return err
 	})
 	if err != nil {
 		return err
 	}
+	played := float64(len(results))
 	report.Rollouts = len(results)
-	report.Wall, report.CPU = wall.Seconds(), cpu.Seconds()
-	report.PerSecond = float64(len(results)) / wall.Seconds()
-	report.PerCoreSecond = float64(len(results)) / cpu.Seconds()
-	report.CPUMillis = cpu.Seconds() * 1000 / float64(len(results))
+	report.Wall, report.CPU = took.wall.Seconds(), took.processor.Seconds()
+	report.PerSecond, report.PerCoreSecond = played/report.Wall, played/report.CPU
+	report.CPUMillis = report.CPU * 1000 / played
+	report.Allocations, report.AllocatedBytes = float64(took.allocations)/played, float64(took.bytes)/played
 	messages := 0
 	for _, result := range results {
 		messages += int(result.GetMessageCount())
 	}
-	report.Messages = float64(messages) / float64(len(results))
+	report.Messages = float64(messages) / played
 	if report.Shares, err = shares(m.profile.Bytes()); err != nil {
 		return err
 	}
@@ -158,22 +162,23 @@ func (m *meter) sweep(ctx context.Context, report *Report) error {
 	return err
 }
 
-// profiled calls run under the profiler and returns its times.
-func (m *meter) profiled(run func() error) (wall, cpu time.Duration, err error) {
+// profiled calls run under the profiler and returns what it took.
+func (m *meter) profiled(run func() error) (usage, error) {
 	m.profile.Reset()
 	if err := pprof.StartCPUProfile(&m.profile); err != nil {
-		return 0, 0, fmt.Errorf("start profile: %w", err)
+		return usage{}, fmt.Errorf("start profile: %w", err)
 	}
-	start, cpuStart := time.Now(), processorTime()
-	err = run()
-	wall, cpu = time.Since(start), processorTime()-cpuStart
+	start, before := time.Now(), usageNow()
+	err := run()
+	took := usageNow().since(before)
+	took.wall = time.Since(start)
 	pprof.StopCPUProfile()
 	if err == nil && m.cfg.Profile != "" {
 		if err = os.WriteFile(m.cfg.Profile, m.profile.Bytes(), 0o644); err != nil {
 			err = fmt.Errorf("write profile: %w", err)
 		}
 	}
-	return wall, cpu, err
+	return took, err
 }
 
 // aloneTimes measures the time of one rollout when nothing else runs.
@@ -249,13 +254,4 @@ func heap() uint64 {
 	var stats runtime.MemStats
 	runtime.ReadMemStats(&stats)
 	return stats.HeapAlloc
-}
-
-// processorTime returns the processor time of this process.
-func processorTime() time.Duration {
-	var usage syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		return 0
-	}
-	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }

@@ -49,7 +49,7 @@ func Model(ctx context.Context, cfg Config, delay time.Duration) (report *ModelR
 	var prepared *sweep.Sweep
 	var results []*busv1.Result
 	stolen := stolenTime()
-	wall, cpu, err := m.profiled(func() (err error) {
+	took, err := m.profiled(func() (err error) {
 		prepared, results, err = m.play(ctx, spec)
 		return err
 	})
@@ -57,7 +57,7 @@ func Model(ctx context.Context, cfg Config, delay time.Duration) (report *ModelR
 		return nil, err
 	}
 	report = &ModelReport{
-		Rollouts: len(results), Parallel: spec.Parallel, Delay: delay.Seconds(), Wall: wall.Seconds(), CPU: cpu.Seconds(),
+		Rollouts: len(results), Parallel: spec.Parallel, Delay: delay.Seconds(), Wall: took.wall.Seconds(), CPU: took.processor.Seconds(),
 		StealTime: (stolenTime() - stolen).Seconds(), PeakBytes: peakMemory(),
 	}
 	err = sample(ctx, prepared, results, func(trajectory *orchestratorv1.GetTrajectoryResponse) {

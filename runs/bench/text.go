@@ -25,6 +25,7 @@ func (r *Report) WriteText(w io.Writer) error {
 		fmt.Sprintf("%d rollouts of %.1f messages, %d concurrent, in %.2f s (%.2f s of processor time)", r.Rollouts, r.Messages, r.Parallel, r.Wall, r.CPU),
 		fmt.Sprintf("%8.0f rollouts per second", r.PerSecond),
 		fmt.Sprintf("%8.0f rollouts per second and core, %.2f ms of processor time each", r.PerCoreSecond, r.CPUMillis),
+		fmt.Sprintf("%8.0f allocations of %.0f kB for each rollout", r.Allocations, r.AllocatedBytes/1e3),
 		fmt.Sprintf("%8.2f ms p50, %.2f ms p99 from first to last message under load", r.BusyP50Millis, r.BusyP99Millis),
 		fmt.Sprintf("%8.2f ms p50, %.2f ms p99 alone", r.AloneP50Millis, r.AloneP99Millis),
 		fmt.Sprintf("%8.0f bytes of heap per idle session", r.IdleSessionBytes),

@@ -38,7 +38,7 @@ func (s *scorer) publish(ctx context.Context, played *assemble.Trajectory, resul
 		return nil
 	}
 	ended := time.Now()
-	_, span := s.tracer.Start(s.traces.Rollout(ctx, result.GetRollout().GetId(), result.GetRound()), "evaluate", trace.WithTimestamp(began))
+	_, span := s.tracer.Start(trace.ContextWithRemoteSpanContext(ctx, at.WithTraceFlags(trace.FlagsSampled)), "evaluate", trace.WithTimestamp(began))
 	span.End(trace.WithTimestamp(ended))
 	s.traces.RecordRoot(ctx, at, s.root(ctx, played, result, began, ended))
 	return nil

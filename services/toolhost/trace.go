@@ -57,10 +57,10 @@ func (s *server) observer(ctx context.Context) host.Observer {
 		return nil
 	}
 	return func(start time.Time, calls []*worldv1.Message, answers []executor.Answer) {
+		attributes := make([]attribute.KeyValue, 0, 4)
 		for _, answer := range answers {
 			name := executeTool
-			attributes := make([]attribute.KeyValue, 0, 8)
-			attributes = append(attributes, telemetry.OperationName.String(executeTool))
+			attributes = append(attributes[:0], telemetry.OperationName.String(executeTool))
 			if answer.Tool != "" { // neither code nor the name of a tool that does not exist
 				name += " " + answer.Tool
 				attributes = append(attributes, telemetry.ToolName.String(answer.Tool))
@@ -74,7 +74,8 @@ func (s *server) observer(ctx context.Context) host.Observer {
 			if s.content {
 				attributes = append(attributes, telemetry.ToolArguments.String(messagetext.Content(calls[answer.Call])), telemetry.ToolResult.String(answer.Content))
 			}
-			_, span := s.tracer.Start(ctx, name, trace.WithTimestamp(start), trace.WithAttributes(attributes...))
+			_, span := s.tracer.Start(ctx, name, trace.WithTimestamp(start))
+			span.SetAttributes(attributes...) // copies them once, an option of Start twice
 			span.End()
 		}
 	}

@@ -90,7 +90,7 @@ func jsonShapes() []jsonShape {
 		{"compare out other --json", "first others"},
 		{"plan --json", "between designs detect from power within"},
 		{"explain out turn_off_wifi --json", "explanation name recorded_similarity"},
-		{"bench --rollouts 10 --json turn_off_wifi", "alone_p50_ms alone_p99_ms busy_p50_ms busy_p99_ms cpu_ms_per_rollout cpu_seconds idle_session_bytes messages_per_rollout parallel " +
+		{"bench --rollouts 10 --json turn_off_wifi", "allocated_bytes_per_rollout allocations_per_rollout alone_p50_ms alone_p99_ms busy_p50_ms busy_p99_ms cpu_ms_per_rollout cpu_seconds idle_session_bytes messages_per_rollout parallel " +
 			"rollouts rollouts_per_core_second rollouts_per_second shares wall_seconds"},
 		{"session list --json --out out", "forked_at id messages parent scenario"},
 		{"session show turn_off_wifi --json --out out", "at session tables versions"},
