@@ -23,7 +23,6 @@ this process and keep their data below the output directory.`,
   toolsandbox run --agent unhelpful --against random --until-decided --out told
   toolsandbox run --agent oracle --out out --resume
   toolsandbox run --config experiment.yaml --out experiment
-  toolsandbox run --replay out --out again
   toolsandbox run --fork out/turn_off_wifi@4 --agent random --out fork`,
 	}
 	options := addRunSettings(cmd)
