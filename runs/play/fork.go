@@ -26,7 +26,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/agentgw/player"
 )
 
-// forkFile precedes the name of a file in --text.
+// forkFile precedes the name of a file in --text. Twice, it begins the text itself.
 const forkFile = "@"
 
 // forkSpec returns the specification of a rollout that continues the one in --fork. Flags that say
@@ -120,9 +120,19 @@ func (o *Options) forkPlayers(origin *forkOrigin, stderr io.Writer) (agent, user
 	return agent, user, o.admit(agent, user)
 }
 
+// ForkText returns the value of --text that stands for a text.
+func ForkText(text string) string {
+	if strings.HasPrefix(text, forkFile) {
+		return forkFile + text
+	}
+	return text
+}
+
 // forkText returns the text of --text.
 func forkText(value string) (string, error) {
-	if name, ok := strings.CutPrefix(value, forkFile); ok {
+	if name, ok := strings.CutPrefix(value, forkFile); ok && strings.HasPrefix(name, forkFile) {
+		value = name
+	} else if ok {
 		raw, err := os.ReadFile(name)
 		if err != nil {
 			return "", process.UsageErrorf("--text: %w", err)
@@ -239,20 +249,26 @@ func (o *forkOrigin) check() error {
 	return nil
 }
 
-// points returns the messages that begin a turn of the agent or the user, and the one that is
-// missing after a failure.
+// points returns the messages from which the rollout can be continued.
 func (o *forkOrigin) points() []int {
+	return ForkPoints(o.messages, len(o.scenario.GetSetup().GetMessages()), o.outcome.End)
+}
+
+// ForkPoints returns the messages from which a rollout can be continued: those that begin a turn of
+// the agent or the user, and the one that is missing after a failure. first is the number of
+// starting messages, end how the rollout ended.
+func ForkPoints(messages []*worldv1.Message, first int, end string) []int {
 	var points []int
 	isPlayer := func(role worldv1.Role) bool { return role == worldv1.Role_ROLE_AGENT || role == worldv1.Role_ROLE_USER }
-	first := len(o.scenario.GetSetup().GetMessages())
-	for i := first; i < len(o.messages); i++ {
-		if sender := o.messages[i].GetSender(); isPlayer(sender) && (i == first || o.messages[i-1].GetSender() != sender) {
+	for i := first; i < len(messages); i++ {
+		if sender := messages[i].GetSender(); isPlayer(sender) && (i == first || messages[i-1].GetSender() != sender) {
 			points = append(points, i)
 		}
 	}
-	failed := slices.Contains([]string{"model_failure", "infrastructure", "cancelled"}, o.outcome.End)
-	if last := o.at(len(o.messages) - 1); failed && len(o.messages) >= first && isPlayer(last.GetRecipient()) && last.GetConversationActive() {
-		points = append(points, len(o.messages))
+	if n := len(messages); n > 0 && n >= first && slices.Contains([]string{"model_failure", "infrastructure", "cancelled"}, end) {
+		if last := messages[n-1]; isPlayer(last.GetRecipient()) && last.GetConversationActive() {
+			points = append(points, n)
+		}
 	}
 	return points
 }

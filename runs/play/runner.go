@@ -120,7 +120,7 @@ func (o *Options) RegisterFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.resume, "resume", false, "continue the run in --out, or start it if there is none: play rollouts that are missing or have no score")
 	flags.StringVar(&o.replay, "replay", "", "replay the run in this `directory` from its recording; no model is asked")
 	flags.StringVar(&o.fork, "fork", "", "continue the `rollout` RUN/ROLLOUT of an earlier run from its message @N; --agent and --user may be others")
-	flags.StringVar(&o.text, "text", "", "with --fork, `text` in place of that of message N, or @FILE with it")
+	flags.StringVar(&o.text, "text", "", "with --fork, `text` in place of that of message N, or @FILE with it (@@ begins a text with @)")
 	flags.DurationVar(&o.wait, "wait", defaultWait, "longest wait, before the first rollout, for an unreachable --agent or --user, e.g. 5m")
 	flags.StringVar(&o.sweepID, "sweep-id", "", "`name` of the sweep (default: a digest of what is run)")
 	flags.BoolVar(&o.asJSON, "json", false, "print the summary as JSON instead of a table")

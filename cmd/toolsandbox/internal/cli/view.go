@@ -22,6 +22,7 @@ type viewOptions struct {
 	listen  string
 	export  string
 	traceUI string
+	fork    bool
 }
 
 func newView() *cobra.Command {
@@ -41,12 +42,16 @@ are those of the current catalogue.`,
 			if err := errors.Join(options.scorer.installation.Network.Validate(), telemetry.CheckTraceUI(options.traceUI)); err != nil {
 				return process.UsageErrorf("%w", err)
 			}
+			if options.fork && (options.export != "" || options.scorer.installation.Network.Remote) {
+				return process.UsageErrorf("--allow-fork: given with --export or --remote, but only served pages of directories fork")
+			}
 			return options.run(cmd, args)
 		},
 	}
 	options.scorer.register(cmd.Flags())
 	cmd.Flags().StringVar(&options.listen, "listen", "127.0.0.1:0", "loopback `address` of the pages; port 0 is any free one")
 	cmd.Flags().StringVar(&options.export, "export", "", "write the pages as files to a new `directory` instead of serving them (default: none)")
+	cmd.Flags().BoolVar(&options.fork, "allow-fork", false, "pages have forms that continue rollouts in new runs beside theirs")
 	cmd.Flags().StringVar(&options.traceUI, "trace-ui", "", "`address` of Jaeger's user interface, to which rollouts link (default: no links)")
 	return cmd
 }
@@ -65,6 +70,9 @@ func (o *viewOptions) run(cmd *cobra.Command, args []string) error {
 			return err
 		}
 		site := view.NewSite(sources, scenarios, evaluator, o.traceUI)
+		if o.fork {
+			site.AllowForks(func(ctx context.Context, args []string) error { return execute(ctx, args, cmd.ErrOrStderr()) })
+		}
 		if o.export != "" {
 			return site.Export(ctx, o.export, cmd.ErrOrStderr())
 		}
