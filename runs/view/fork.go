@@ -11,6 +11,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/runs/analysis"
 	"github.com/toolsandbox/toolsandbox/runs/explain"
 	"github.com/toolsandbox/toolsandbox/runs/play"
+	"github.com/toolsandbox/toolsandbox/runs/report"
 	"github.com/toolsandbox/toolsandbox/runs/results"
 	"github.com/toolsandbox/toolsandbox/runs/storage"
 )
@@ -50,7 +51,7 @@ func (f *forks) Has(message int) bool { return f != nil && slices.Contains(f.poi
 
 // Command is the command that does so.
 func (f *forks) Command(message int) string {
-	return "toolsandbox run --fork " + quoted(f.origin+"@"+strconv.Itoa(message)) + " --out " + quoted(f.out)
+	return "toolsandbox run --fork " + report.ShellWord(f.origin+"@"+strconv.Itoa(message)) + " --out " + report.ShellWord(f.out)
 }
 
 // Path is the path of the form that does so, empty without one.
@@ -59,17 +60,6 @@ func (f *forks) Path(message int) string {
 		return ""
 	}
 	return subPath(f.here, "fork", strconv.Itoa(message), false)
-}
-
-// quoted is a word of a shell.
-func quoted(word string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-./@:+,=%", r)
-	}
-	if word != "" && strings.IndexFunc(word, func(r rune) bool { return !plain(r) }) < 0 {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
 // forkBody is the content of the page with a form that forks.

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/toolsandbox/toolsandbox/internal/process"
 	"github.com/toolsandbox/toolsandbox/original/resultfile"
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
@@ -58,6 +59,9 @@ func NewSite(sources []Source, scenarios Scenarios, evaluator Evaluator, traceUI
 // Export follows the sources to their end, writes the pages as files as Viewer.Export does, and
 // prints where they are.
 func (s *Site) Export(ctx context.Context, dir string, stderr io.Writer) error {
+	if s.forking != nil {
+		return process.UsageErrorf("--allow-fork: given with --export, but files only show the command that forks")
+	}
 	runs := make([]*analysis.Run, len(s.sources))
 	for i, source := range s.sources {
 		err := source.Follow(ctx, func(report.SweepDetail) {})

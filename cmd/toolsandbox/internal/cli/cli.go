@@ -51,16 +51,6 @@ func Main(args []string, stdout, stderr io.Writer) int {
 	return process.ReportError(stderr, "toolsandbox", err)
 }
 
-// execute runs a command for another one, without its output.
-func execute(ctx context.Context, args []string, stderr io.Writer) error {
-	root := newRoot()
-	root.SetArgs(args)
-	root.SetIn(strings.NewReader(""))
-	root.SetOut(io.Discard)
-	root.SetErr(stderr)
-	return root.ExecuteContext(ctx)
-}
-
 // isUsage recognises cobra's own errors, which have no type.
 func isUsage(err error) bool {
 	beginnings := []string{"unknown flag", "unknown shorthand", "required flag", "accepts ", "requires ", "invalid argument", "flag needs"}

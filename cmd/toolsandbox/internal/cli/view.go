@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -31,8 +32,8 @@ func newView() *cobra.Command {
 		Use:   "view RUN...",
 		Short: "Show runs in a browser, from a mean to the cell that made it",
 		Long: `view serves pages of runs on this machine and prints their address: the report, a table of the rollouts, each transcript
-beside the milestones that score it with what every message changed in the world, and the comparison of several runs. It reads only,
-and ends with Ctrl-C. RUN is the --out directory of a run, finished or in progress, the output directory of the original, or a file
+beside the milestones that score it with what every message changed in the world, and the comparison of several runs. It reads only
+and ends with Ctrl-C; with --allow-fork pages continue rollouts. RUN is the --out directory of a run, finished or in progress, the output directory of the original, or a file
 of another tool (see docs/results.md); with --remote also a sweep, without RUN the only one. There are at most eight. The milestones
 are those of the current catalogue.`,
 		Example: `  toolsandbox run --agent random --trials 3 --out floor
@@ -41,9 +42,6 @@ are those of the current catalogue.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := errors.Join(options.scorer.installation.Network.Validate(), telemetry.CheckTraceUI(options.traceUI)); err != nil {
 				return process.UsageErrorf("%w", err)
-			}
-			if options.fork && (options.export != "" || options.scorer.installation.Network.Remote) {
-				return process.UsageErrorf("--allow-fork: given with --export or --remote, but only served pages of directories fork")
 			}
 			return options.run(cmd, args)
 		},
@@ -71,7 +69,12 @@ func (o *viewOptions) run(cmd *cobra.Command, args []string) error {
 		}
 		site := view.NewSite(sources, scenarios, evaluator, o.traceUI)
 		if o.fork {
-			site.AllowForks(func(ctx context.Context, args []string) error { return execute(ctx, args, cmd.ErrOrStderr()) })
+			site.AllowForks(func(ctx context.Context, args []string) error {
+				root := newRoot()
+				root.SetArgs(args)
+				root.SetOut(io.Discard)
+				return root.ExecuteContext(ctx)
+			})
 		}
 		if o.export != "" {
 			return site.Export(ctx, o.export, cmd.ErrOrStderr())
