@@ -31,7 +31,8 @@ const (
 	startPoll = 20 * time.Millisecond
 )
 
-// RunCommand runs the program with these arguments until ctx is done. It may be called concurrently.
+// RunCommand runs the program with these arguments until ctx is done. It may be called
+// concurrently.
 type RunCommand func(ctx context.Context, args []string) error
 
 // forking lets forms of the pages fork rollouts.

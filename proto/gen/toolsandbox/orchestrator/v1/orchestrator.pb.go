@@ -61,8 +61,8 @@ type SweepSpec struct {
 	// Equal turns of the agent in a row, with equal answers to its calls, at which a rollout ends. It
 	// is scored. 0 means no limit. Unset means 8, and no limit with compat.
 	RepeatLimit *int32 `protobuf:"varint,17,opt,name=repeat_limit,json=repeatLimit,proto3,oneof" json:"repeat_limit,omitempty"`
-	// Continue a rollout instead of playing from the start: its turns are those of PutRecording, and the
-	// players take over after them. The calls in them run again, and the rollout ends as an
+	// Continue a rollout instead of playing from the start: its turns are those of PutRecording, and
+	// the players take over after them. The calls in them run again, and the rollout ends as an
 	// infrastructure failure if an answer or a table differs. With it there is one scenario.
 	Fork          *v12.Fork `protobuf:"bytes,18,opt,name=fork,proto3" json:"fork,omitempty"`
 	unknownFields protoimpl.UnknownFields
