@@ -118,7 +118,7 @@ type forkNode struct {
 
 // forkTree returns the tree of a rollout, from its first origin on, nil if it has neither an origin
 // nor forks.
-func (v *Viewer) forkTree(root string, here *run, rollout analysis.Rollout) *forkNode {
+func (v *Viewer) forkTree(root string, rollout analysis.Rollout) *forkNode {
 	forked := make(map[string]*results.Fork) // by the id of the origin
 	for _, r := range v.runs {
 		if fork := forkOf(r); fork != nil {

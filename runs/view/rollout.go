@@ -138,7 +138,7 @@ func (v *Viewer) rolloutBody(p *page, r *run, rollout analysis.Rollout, told exp
 	body.transcript(told, rollout, number)
 	body.Forks = v.forks(r, rollout, told)
 	if p.Whole == nil {
-		body.Tree = v.forkTree(p.Root, r, rollout)
+		body.Tree = v.forkTree(p.Root, rollout)
 	}
 	return body, nil
 }
