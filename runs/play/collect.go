@@ -259,19 +259,28 @@ func (c *collector) trajectory(result *busv1.Result) (trajectory *orchestratorv1
 }
 
 // plannedRollout returns the rollout with an id as far as the run's files name it, nil if it is not
-// in the plan: scenarios × agents × users × trials, in this nesting order.
+// in the plan.
 func (c *collector) plannedRollout(id string) *busv1.Rollout {
-	n, spec := number(id), c.spec
-	if n < 0 || n >= len(spec.Scenarios)*len(spec.Agents)*len(spec.Users)*spec.Trials {
-		return nil
+	rollout, _ := planned(c.spec, id)
+	return rollout
+}
+
+// planned returns the rollout of a sweep with an id as far as the run's files name it, and its
+// scenario. They are nil if it is not in the plan: scenarios × agents × users × trials, in this
+// nesting order.
+func planned(spec sweep.Spec, id string) (*busv1.Rollout, *scenariov1.Scenario) {
+	n := number(id)
+	if n < 0 || n >= rolloutsOf(spec) {
+		return nil, nil
 	}
-	rollout := &busv1.Rollout{Id: id, Trial: int32(n % spec.Trials)}
+	rollout := &busv1.Rollout{Id: id, Trial: spec.Fork.GetTrial() + int32(n%spec.Trials)}
 	n /= spec.Trials
 	rollout.User = spec.Users[n%len(spec.Users)]
 	n /= len(spec.Users)
 	rollout.Agent = spec.Agents[n%len(spec.Agents)]
-	rollout.Scenario = spec.Scenarios[n/len(spec.Agents)].GetSetup().GetName()
-	return rollout
+	scenario := spec.Scenarios[n/len(spec.Agents)]
+	rollout.Scenario = scenario.GetSetup().GetName()
+	return rollout, scenario
 }
 
 // isOf reports whether a result is that of a rollout, as far as the run's files name it.

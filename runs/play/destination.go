@@ -57,7 +57,8 @@ type recorder struct {
 }
 
 func (r *recorder) add(ctx context.Context, rollout *results.Rollout) (err error) {
-	if rollout.Damage != "" || !sweep.HasExternalInput(r.served, r.run.spec.Services, rollout.Result.GetRollout().GetAgent(), rollout.Result.GetRollout().GetUser()) {
+	played, spec := rollout.Result.GetRollout(), r.run.spec
+	if rollout.Damage != "" || spec.Fork == nil && !sweep.HasExternalInput(r.served, spec.Services, played.GetAgent(), played.GetUser()) {
 		return nil
 	}
 	switch rollout.RecordingDigest, err = r.store(ctx, rollout); status.Code(err) {

@@ -29,7 +29,7 @@ import (
 // varyingFlags returns the flags that may differ between the runs of an experiment: those that
 // determine results, and that the services do not read.
 func varyingFlags() []string {
-	return slices.DeleteFunc(resultFlags(), func(name string) bool { return name == "replay" })
+	return slices.DeleteFunc(resultFlags(), func(name string) bool { return slices.Contains([]string{"replay", "fork", "text"}, name) })
 }
 
 // cell is one run of an experiment.
@@ -64,7 +64,7 @@ func (o *Options) experiment(ctx context.Context, args []string, matrix process.
 
 // checkExperiment rejects flags that name one run.
 func (o *Options) checkExperiment() error {
-	for _, flag := range []struct{ name, value string }{{"sweep-id", o.sweepID}, {"replay", o.replay}} {
+	for _, flag := range []struct{ name, value string }{{"sweep-id", o.sweepID}, {"replay", o.replay}, {"fork", o.fork}} {
 		if flag.value != "" {
 			return process.UsageErrorf("--%s: it names one run, but the settings file lists alternatives, which are a run each", flag.name)
 		}

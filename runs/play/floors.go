@@ -50,6 +50,8 @@ func (o *Options) noFloors(spec sweep.Spec) string {
 		return "they are not played with --remote"
 	case spec.Recording != nil:
 		return "they are not played with --replay"
+	case spec.Fork != nil:
+		return "they are not played with --fork"
 	case spec.Compat:
 		return "they are not played with --compat"
 	case sweep.HasToolServers(spec.Scenarios):

@@ -41,7 +41,10 @@ func (o *Options) record(args, setFlags []string, spec sweep.Spec) (*results.Run
 	run.Sessions = []results.Session{{Started: run.Started}}
 	run.Lineages = results.LineagesOf(spec.Scenarios)
 	if o.replayed != nil {
-		run.Prompts = o.replayed.Prompts
+		run.Prompts, run.Fork = o.replayed.Prompts, o.replayed.Fork
+	}
+	if o.forked != nil {
+		run.Prompts, run.Packs, run.Fork = o.forked.run.Prompts, o.forked.run.Packs, o.forked.record(o.out)
 	}
 	if told := o.scenarios.Ablation; told != (scenario.Ablation{}) {
 		run.Prompts = &results.Prompts{AgentBefore: told.AgentBefore, AgentAfter: told.AgentAfter, User: string(told.User), UserSees: string(told.Sees)}
@@ -69,8 +72,8 @@ func specDigest(spec sweep.Spec, scenarios string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if spec.Recording != nil {
-		digest += spec.Recording.Digest()
+	if uploaded := spec.Uploaded(); uploaded != nil {
+		digest += uploaded.Digest()
 	}
 	return hexSum(digest + scenarios), nil
 }

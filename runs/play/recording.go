@@ -87,20 +87,8 @@ var errNoRecording = errors.New("no recording")
 // error is errNoRecording if there is no recording.
 func openRecording(dir string) (spec sweep.Spec, run *results.Run, missing []string, err error) {
 	r := &recording{dir: (&directory{path: dir}).recordings()}
-	if spec, err = r.specification(); err != nil {
+	if spec, run, err = r.open(dir); err != nil {
 		return sweep.Spec{}, nil, nil, err
-	}
-	if run, err = results.ReadRun(dir); err != nil {
-		return sweep.Spec{}, nil, nil, err
-	}
-	if _, err := readVerified(storage.Join(r.dir, specificationFile), run.SpecificationSHA256); err != nil {
-		return sweep.Spec{}, nil, nil, err
-	}
-	toolServers := sweep.HasToolServers(spec.Scenarios)
-	for _, agent := range spec.Agents {
-		for _, user := range spec.Users {
-			r.hasExternalInput = r.hasExternalInput || sweep.HasExternalInput(toolServers, spec.Services, agent, user)
-		}
 	}
 	spec.Recording = r
 	whole := make(map[int]results.Outcome, len(run.Rollouts))
@@ -132,6 +120,27 @@ func openRecording(dir string) (spec sweep.Spec, run *results.Run, missing []str
 	}
 	r.digest = hex.EncodeToString(digest.Sum(nil))
 	return spec, run, missing, nil
+}
+
+// open reads the specification, and the record of the run in dir.
+func (r *recording) open(dir string) (spec sweep.Spec, run *results.Run, err error) {
+	if spec, err = r.specification(); err != nil {
+		return sweep.Spec{}, nil, err
+	}
+	if run, err = results.ReadRun(dir); err != nil {
+		return sweep.Spec{}, nil, err
+	}
+	if _, err := readVerified(storage.Join(r.dir, specificationFile), run.SpecificationSHA256); err != nil {
+		return sweep.Spec{}, nil, err
+	}
+	r.hasExternalInput = spec.Fork != nil
+	toolServers := sweep.HasToolServers(spec.Scenarios)
+	for _, agent := range spec.Agents {
+		for _, user := range spec.Users {
+			r.hasExternalInput = r.hasExternalInput || sweep.HasExternalInput(toolServers, spec.Services, agent, user)
+		}
+	}
+	return spec, run, nil
 }
 
 // readVerified reads a file of the recording whose digest is in the run's record.
@@ -171,7 +180,7 @@ func (r *recording) specification() (sweep.Spec, error) {
 	}
 	spec.Agents, spec.Users, spec.Trials = stored.GetAgents(), stored.GetUsers(), int(stored.GetTrials())
 	spec.Seed, spec.Compat, spec.Services = stored.GetSeed(), stored.GetCompat(), stored.GetHostedServices()
-	spec.MaxBytes, spec.RepeatLimit = stored.GetMaxBytes(), stored.RepeatLimit
+	spec.MaxBytes, spec.RepeatLimit, spec.Fork = stored.GetMaxBytes(), stored.RepeatLimit, stored.GetFork()
 	return spec, err
 }
 

@@ -85,7 +85,7 @@ func TestRemoteFlagsAreComplete(t *testing.T) {
 	useful := []string{
 		"agent", "user", "attach-token-file", "base-url", "user-base-url", "temperature", "max-tokens", "user-temperature", "user-max-tokens", "model-timeout", "reasoning-effort", "user-reasoning-effort", "thinking-budget",
 		"user-thinking-budget", "stop", "model-seed", "user-stop", "user-model-seed", "spend-tokens", "spend-usd", "require-price", "pack", "builtin", "scenarios", "category", "exclude", "limit", "limit-seed", "agent-prompt", "agent-prompt-after", "user-prompt", "user-sees", "variants", "language", "split", "iterations", "compat-order", "test-mode", "out", "results", "parallel", "trials", "seed", "compat",
-		"max-rollout-bytes", "repeat-limit", "probe", "allow-no-tools", "floors", "against", "until-decided", "until-width", "services", "resume", "replay", "preferred-tool-backend", "wait", "sweep-id", "json", "remote", "orchestrator-addr", "evaluator-addr",
+		"max-rollout-bytes", "repeat-limit", "probe", "allow-no-tools", "floors", "against", "until-decided", "until-width", "services", "resume", "replay", "fork", "text", "preferred-tool-backend", "wait", "sweep-id", "json", "remote", "orchestrator-addr", "evaluator-addr",
 		"toolhost-tool-server", "tls-cert", "tls-key", "tls-ca", "token-file", "max-message-bytes", "remote-wait", "log-format", "log-level", "otlp-endpoint", "otlp-tls", "trace-ui", "otlp-metrics", "otlp-metrics-interval", "metrics-listen",
 	}
 	flags := pflag.NewFlagSet("run", pflag.ContinueOnError)

@@ -15,7 +15,7 @@ import (
 // resultFlags returns the flags that determine results: a resumed run must repeat them.
 func resultFlags() []string {
 	return []string{
-		"agent", "user", "scenarios", "category", "exclude", "limit", "limit-seed", "agent-prompt", "agent-prompt-after", "user-prompt", "user-sees", "variants", "language", "split", "test-mode", "pack", "builtin", "preferred-tool-backend", "trials", "seed", "compat", "services", "replay",
+		"agent", "user", "scenarios", "category", "exclude", "limit", "limit-seed", "agent-prompt", "agent-prompt-after", "user-prompt", "user-sees", "variants", "language", "split", "test-mode", "pack", "builtin", "preferred-tool-backend", "trials", "seed", "compat", "services", "replay", "fork", "text",
 		"base-url", "user-base-url", "temperature", "max-tokens", "user-temperature", "user-max-tokens", "model-timeout", "reasoning-effort", "user-reasoning-effort", "thinking-budget",
 		"user-thinking-budget", "stop", "user-stop", "model-seed", "user-model-seed", "max-rollout-bytes", "repeat-limit",
 	}

@@ -70,10 +70,12 @@ type Options struct {
 	services     string
 	resume       bool
 	replay       string
+	fork, text   string
 	wait         time.Duration
 	asJSON       bool
 	flags        *pflag.FlagSet
 	replayed     *results.Run // the record of the run in replay
+	forked       *forkOrigin  // what fork names
 	playing      string       // id of the created sweep
 	// experimentDir is the directory of the experiment that the run belongs to, empty without one.
 	experimentDir string
@@ -117,6 +119,8 @@ func (o *Options) RegisterFlags(flags *pflag.FlagSet) {
 	o.installation.ToolHost.RegisterServiceFlags(flags)
 	flags.BoolVar(&o.resume, "resume", false, "continue the run in --out, or start it if there is none: play rollouts that are missing or have no score")
 	flags.StringVar(&o.replay, "replay", "", "replay the run in this `directory` from its recording; no model is asked")
+	flags.StringVar(&o.fork, "fork", "", "continue the `rollout` RUN/ROLLOUT of an earlier run from its message @N; --agent and --user may be others")
+	flags.StringVar(&o.text, "text", "", "with --fork, `text` in place of that of message N, or @FILE with it (@@ begins a text with @)")
 	flags.DurationVar(&o.wait, "wait", defaultWait, "longest wait, before the first rollout, for an unreachable --agent or --user, e.g. 5m")
 	flags.StringVar(&o.sweepID, "sweep-id", "", "`name` of the sweep (default: a digest of what is run)")
 	flags.BoolVar(&o.asJSON, "json", false, "print the summary as JSON instead of a table")
@@ -158,7 +162,12 @@ func (o *Options) prepare(ctx context.Context, stderr io.Writer, args []string) 
 		o.resume = hasStarted(o.out)
 	}
 	specify := func(args []string) (sweep.Spec, error) { return o.specify(ctx, stderr, args) }
-	if o.replay != "" {
+	switch {
+	case o.fork != "":
+		specify = func(args []string) (sweep.Spec, error) { return o.forkSpec(args, stderr) }
+	case o.flags.Changed("text"):
+		return sweep.Spec{}, process.UsageErrorf("--text: given, but no --fork, whose message it replaces")
+	case o.replay != "":
 		o.replay, _ = results.Locate(o.replay)
 		specify = o.replaySpec
 	}
@@ -214,14 +223,8 @@ func (o *Options) specify(ctx context.Context, stderr io.Writer, args []string) 
 	if err := separate(agent, user, stderr); err != nil {
 		return sweep.Spec{}, err
 	}
-	if err := o.setSecrets(agent, user); err != nil {
+	if err := o.admit(agent, user); err != nil {
 		return sweep.Spec{}, err
-	}
-	o.installation.AgentGateway.AllowPlayers(agent, user)
-	for _, s := range []flaggedPlayer{{"--agent", agent}, {"--user", user}} {
-		if isAttached(s.player) && !o.installation.Network.Remote && o.installation.AgentGateway.AttachListen == "" {
-			return sweep.Spec{}, process.UsageErrorf("%s attached:%s: nothing listens for it: give --attach-listen HOST:PORT, where it attaches", s.flag, s.player.GetPlugin().GetAttached())
-		}
 	}
 	if err := o.checkRanges(); err != nil {
 		return sweep.Spec{}, err
@@ -248,6 +251,20 @@ func (o *Options) specify(ctx context.Context, stderr io.Writer, args []string) 
 		RepeatLimit: o.repeatLimit.value,
 		Services:    services,
 	}, nil
+}
+
+// admit lets the players in: attached ones by their secret, models at their addresses.
+func (o *Options) admit(agent, user *agentgwv1.Player) error {
+	if err := o.setSecrets(agent, user); err != nil {
+		return err
+	}
+	o.installation.AgentGateway.AllowPlayers(agent, user)
+	for _, s := range []flaggedPlayer{{"--agent", agent}, {"--user", user}} {
+		if isAttached(s.player) && !o.installation.Network.Remote && o.installation.AgentGateway.AttachListen == "" {
+			return process.UsageErrorf("%s attached:%s: nothing listens for it: give --attach-listen HOST:PORT, where it attaches", s.flag, s.player.GetPlugin().GetAttached())
+		}
+	}
+	return nil
 }
 
 // checkRanges checks the numbers that flags give.

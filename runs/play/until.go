@@ -66,7 +66,7 @@ func (o *Options) checkUntil() error {
 	if user, err := player.Parse(worldv1.Role_ROLE_USER, o.user); err == nil && atTerminal(user) || slices.ContainsFunc(append(o.until.against, o.agent), isTerminal) {
 		return process.UsageErrorf("--agent, --against, --user: a person at the terminal cannot play until a comparison is decided")
 	}
-	for _, name := range []string{"replay", "sweep-id", "data-dir", "floors", "attach-listen"} {
+	for _, name := range []string{"replay", "fork", "sweep-id", "data-dir", "floors", "attach-listen"} {
 		if o.flags.Changed(name) {
 			return process.UsageErrorf("--%s: given, but it does not go with --until-decided, --until-width and --against", name)
 		}

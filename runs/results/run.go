@@ -38,6 +38,8 @@ type Run struct {
 	// Packs are the sources of the scenarios, null in a replay. Catalogue is the played part of them.
 	Packs     []Pack    `json:"packs"`
 	Catalogue Catalogue `json:"catalogue"`
+	// Fork is what the run continues, nil for a run from the start.
+	Fork *Fork `json:"fork,omitempty"`
 	// Lineages are those of the played scenarios that extend others, by name, also of their variants.
 	Lineages map[string]Lineage `json:"lineages,omitempty"`
 	// Arguments are the positional arguments of the command line.
@@ -129,6 +131,23 @@ type Catalogue struct {
 	Scenarios int `json:"scenarios"`
 	// Digest is the hex digest of the scenarios with their evaluations.
 	Digest string `json:"digest"`
+}
+
+// Fork is the rollout that a run continues from one of its messages.
+type Fork struct {
+	// Run is the path of its run, relative to the directory of this one unless either is in a bucket.
+	// Rollout is its name there, ID the orchestrator's.
+	Run     string `json:"run"`
+	Rollout string `json:"rollout"`
+	ID      string `json:"id"`
+	// Message is the index of the message from which on the run continues it: the messages before it
+	// are the origin's.
+	Message int `json:"message"`
+	// Agent and User are the names of the players who take over, empty for the origin's own.
+	Agent string `json:"agent,omitempty"`
+	User  string `json:"user,omitempty"`
+	// Text replaces that of the message, nil if the players say it.
+	Text *string `json:"text,omitempty"`
 }
 
 // Lineage is where a scenario comes from that extends another one.

@@ -27,10 +27,13 @@ var ErrDiffers = errors.New("the replay differs")
 
 // Replayed counts the identical results of a replay.
 type Replayed struct {
+	// ID is the session's.
+	ID string `json:"id"`
 	// To is the last replayed message.
-	To int
+	To int `json:"to"`
 	// Answers is the number of answers of tools, Versions that of their table versions.
-	Answers, Versions int
+	Answers  int `json:"answers"`
+	Versions int `json:"versions"`
 }
 
 // history is the recorded history of a session up to a message.
@@ -66,11 +69,16 @@ func (c *Client) Replay(ctx context.Context, session *toolhostv1.Session, to int
 	}
 	// A fork at the last starting message shares only the setup: a session starts there.
 	id := c.temporaryID(session.GetId())
-	defer func() { err = errors.Join(err, c.Delete(context.WithoutCancel(ctx), id)) }()
+	defer func() {
+		if errors.Is(err, ErrDiffers) {
+			err = fmt.Errorf("session %s: %w", session.GetId(), err)
+		}
+		err = errors.Join(err, c.Delete(context.WithoutCancel(ctx), id))
+	}()
 	if _, err := c.fork(ctx, session, recorded.starting-1, id, true); err != nil {
 		return Replayed{}, err
 	}
-	replayed.To = recorded.to
+	replayed.ID, replayed.To = session.GetId(), recorded.to
 	for _, batch := range batches(recorded) {
 		compared, err := c.replayBatch(ctx, id, batch, recorded.to)
 		if err != nil {

@@ -213,7 +213,9 @@ func TestReplay(t *testing.T) {
 		{"fork-of-fork", 3, Replayed{To: 3, Answers: 1, Versions: 1}},
 	}
 	for _, test := range tests {
-		got, err := s.Replay(s.ctx, s.session(t, test.id), test.to)
+		session := s.session(t, test.id)
+		test.want.ID = session.GetId()
+		got, err := s.Replay(s.ctx, session, test.to)
 		if err != nil || got != test.want {
 			t.Errorf("Replay(%s, %d): got %+v, %v, want %+v, nil", test.id, test.to, got, err, test.want)
 		}

@@ -76,13 +76,25 @@ type Spec struct {
 	Limit *agentgwv1.SpendLimit
 	// Recording, if not nil, is replayed: nothing external is asked.
 	Recording Recording
+	// Fork, if not nil, is continued by its single scenario, instead of playing from the start. Given,
+	// or Recording in a replay, has the turns before it.
+	Fork  *busv1.Fork
+	Given Recording
+}
+
+// Uploaded returns what is stored of other rollouts before the sweep is created, nil for nothing.
+func (s Spec) Uploaded() Recording {
+	if s.Recording != nil {
+		return s.Recording
+	}
+	return s.Given
 }
 
 // WithoutScenarios returns what identifies a sweep besides its scenarios.
 func (s Spec) WithoutScenarios() *orchestratorv1.SweepSpec {
 	return &orchestratorv1.SweepSpec{
 		Agents: s.Agents, Users: s.Users, Trials: int32(s.Trials), Seed: s.Seed, Compat: s.Compat, MaxBytes: s.MaxBytes, RepeatLimit: s.RepeatLimit,
-		HostedServices: s.Services, Replay: s.Recording != nil,
+		HostedServices: s.Services, Replay: s.Recording != nil, Fork: s.Fork,
 	}
 }
 
@@ -113,15 +125,15 @@ func Prepare(ctx context.Context, orchestrator, evaluator grpc.ClientConnInterfa
 	if err != nil {
 		return nil, err
 	}
-	if spec.Recording != nil {
-		sum := sha256.Sum256([]byte(digest + spec.Recording.Digest()))
+	if uploaded := spec.Uploaded(); uploaded != nil {
+		sum := sha256.Sum256([]byte(digest + uploaded.Digest()))
 		digest = hex.EncodeToString(sum[:])
 	}
 	digest = digest[:digestLength]
 	request.Spec.Parallel = int32(spec.Parallel) // not part of the identity: a run may continue with another number
 	request.SweepId = cmp.Or(spec.ID, digest)
 	return &Sweep{
-		request: request, digest: digest, orchestrator: orchestratorv1.NewOrchestratorServiceClient(orchestrator), recording: spec.Recording,
+		request: request, digest: digest, orchestrator: orchestratorv1.NewOrchestratorServiceClient(orchestrator), recording: spec.Uploaded(),
 	}, nil
 }
 

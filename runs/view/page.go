@@ -191,6 +191,8 @@ func (v *Viewer) page(ctx context.Context, segments []string, query url.Values, 
 			return p, v.rolloutPage(ctx, p, folder, segments[1], n-1, query)
 		case "world":
 			return p, v.worldPage(ctx, p, folder, segments[1], n)
+		case "fork":
+			return p, v.forkPage(ctx, p, folder, segments[1], n)
 		}
 	}
 	return nil, errNoPage

@@ -42,6 +42,8 @@ type rolloutBody struct {
 	Scenario string
 	// Trace is the address of the rollout's trace, empty for none.
 	Trace string
+	Forks *forks // nil if the rollout cannot be forked
+	Tree  *forkNode
 	// here is the path of the first page, size the number of messages on a page.
 	here   string
 	size   int
@@ -134,6 +136,10 @@ func (v *Viewer) rolloutBody(p *page, r *run, rollout analysis.Rollout, told exp
 			explain.Number(result.GetMilestoneSimilarity()), explain.Number(result.GetMinefieldSimilarity()), result.GetMessageCount())
 	}
 	body.transcript(told, rollout, number)
+	body.Forks = v.forks(r, rollout, told)
+	if p.Whole == nil {
+		body.Tree = v.forkTree(p.Root, rollout)
+	}
 	return body, nil
 }
 

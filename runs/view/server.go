@@ -54,7 +54,7 @@ func Handler(address string, pages http.Handler) http.Handler {
 		head := w.Header()
 		head.Set("Content-Security-Policy", policy)
 		head.Set("X-Content-Type-Options", "nosniff")
-		head.Set("Referrer-Policy", "no-referrer")
+		head.Set("Referrer-Policy", "same-origin") // without a referrer a form has no origin
 		head.Set("Cross-Origin-Resource-Policy", "same-origin")
 		head.Set("Cross-Origin-Opener-Policy", "same-origin")
 		head.Set("Cache-Control", "no-store")
@@ -64,6 +64,8 @@ func Handler(address string, pages http.Handler) http.Handler {
 			http.Error(w, "This server has another name.", http.StatusMisdirectedRequest)
 		case origin != "" && origin != "http://"+r.Host, site != "" && site != "same-origin" && site != "none":
 			http.Error(w, "Another site may not ask.", http.StatusForbidden)
+		case r.Method == http.MethodPost && r.URL.Path == "/"+forkPath && origin != "":
+			pages.ServeHTTP(w, r)
 		case r.Method != http.MethodGet && r.Method != http.MethodHead:
 			head.Set("Allow", "GET, HEAD")
 			http.Error(w, "The pages are for reading.", http.StatusMethodNotAllowed)

@@ -14,6 +14,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/toolsandbox/toolsandbox/internal/process"
+	"github.com/toolsandbox/toolsandbox/original/resultfile"
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	"github.com/toolsandbox/toolsandbox/runs/analysis"
@@ -26,6 +28,7 @@ type Evaluator func(ctx context.Context, do func(context.Context, evaluatorv1.Ev
 // Site serves the pages of sources: at once, while they are read, and as their rollouts end.
 type Site struct {
 	sources   []Source
+	given     int // number of sources that the site began with; forks follow
 	scenarios Scenarios
 	start     Evaluator
 	traceUI   string
@@ -34,6 +37,8 @@ type Site struct {
 	evaluator *eventual[evaluatorv1.EvaluatorServiceClient]
 	news      *news
 	renew     chan struct{} // has room for one: the sources or their progress changed
+
+	forking *forking // nil if no form may fork
 
 	mu       sync.Mutex
 	progress []*progress // by source
@@ -46,7 +51,7 @@ type Site struct {
 // links.
 func NewSite(sources []Source, scenarios Scenarios, evaluator Evaluator, traceUI string) *Site {
 	return &Site{
-		sources: sources, scenarios: scenarios, start: evaluator, traceUI: traceUI, news: newNews(), renew: make(chan struct{}, 1),
+		sources: sources, given: len(sources), scenarios: scenarios, start: evaluator, traceUI: traceUI, news: newNews(), renew: make(chan struct{}, 1),
 		progress: make([]*progress, len(sources)), playing: len(sources),
 	}
 }
@@ -54,6 +59,9 @@ func NewSite(sources []Source, scenarios Scenarios, evaluator Evaluator, traceUI
 // Export follows the sources to their end, writes the pages as files as Viewer.Export does, and
 // prints where they are.
 func (s *Site) Export(ctx context.Context, dir string, stderr io.Writer) error {
+	if s.forking != nil {
+		return process.UsageErrorf("--allow-fork: given with --export, but files only show the command that forks")
+	}
 	runs := make([]*analysis.Run, len(s.sources))
 	for i, source := range s.sources {
 		err := source.Follow(ctx, func(report.SweepDetail) {})
@@ -98,9 +106,15 @@ func (s *Site) Run(ctx context.Context, address string, stdout io.Writer) error 
 // Serve serves the pages until ctx is done, and then returns nil. It closes the listener. It fails
 // if a source cannot be read.
 func (s *Site) Serve(ctx context.Context, listener net.Listener) error {
+	if err := s.checkForks(listener); err != nil {
+		return errors.Join(err, listener.Close())
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer s.group.Wait()
 	defer cancel()
+	if s.forking != nil {
+		s.forking.life = ctx
+	}
 	s.evaluator = newEventual(&s.group, func(settle func(evaluatorv1.EvaluatorServiceClient, error)) {
 		err := s.start(ctx, func(ctx context.Context, client evaluatorv1.EvaluatorServiceClient) error {
 			settle(client, nil)
@@ -111,7 +125,7 @@ func (s *Site) Serve(ctx context.Context, listener net.Listener) error {
 	})
 	failed := make(chan error, 1)
 	s.group.Go(func() { failed <- s.keep(ctx) })
-	for i, source := range s.sources {
+	for i, source := range slices.Clone(s.sources) {
 		s.group.Go(func() { s.follow(ctx, i, source) })
 	}
 	server := newServer(ctx, Handler(listener.Addr().String(), s))
@@ -162,20 +176,30 @@ func (s *Site) wake() {
 // keep reads the sources, and again when rollouts have ended, at most a tenth of the time. It fails
 // if they cannot be read at first: later the pages stay as they are, if they have anything.
 func (s *Site) keep(ctx context.Context) error {
-	runs := make([]*analysis.Run, len(s.sources))
-	done := make([]int64, len(s.sources)) // of the progress that runs has
-	for first := true; ; first = false {
+	var runs []*analysis.Run
+	var done []int64 // of the progress that runs has
+	for {
 		began := time.Now()
 		s.mu.Lock()
-		state, playing := slices.Clone(s.progress), s.playing
+		sources, state, playing := slices.Clone(s.sources), slices.Clone(s.progress), s.playing
 		s.mu.Unlock()
 		changed := false
-		for i, source := range s.sources {
+		for i, source := range sources {
 			now := state[i]
+			first := i == len(runs) // of this source
+			if first {
+				runs, done = append(runs, nil), append(done, 0)
+			}
 			if !first && playing > 0 && (now == nil || now.Done == done[i]) {
 				continue
 			}
 			loaded, err := source.Run(ctx)
+			if err != nil && i >= s.given { // a fork that is about to write its results
+				loaded, err = analysis.NewRun("fork", &resultfile.Summary{}, nil), nil
+				if !first {
+					continue
+				}
+			}
 			if err != nil && (first || playing == 0 && runs[i].Record() == nil && len(runs[i].Names()) == 0) {
 				return err
 			}
@@ -187,25 +211,25 @@ func (s *Site) keep(ctx context.Context) error {
 			}
 		}
 		s.show(ctx, runs, state, changed, playing > 0)
+		took := time.Since(began)
 		if playing == 0 {
-			return s.idle(ctx)
+			s.prepare(ctx)
 		}
 		select {
 		case <-s.renew:
 		case <-ctx.Done():
 			return nil
 		}
-		s.rest(ctx, 10*time.Since(began))
+		s.rest(ctx, 10*took)
 	}
 }
 
-// idle gets ready for the first rollout of runs that change no more.
-func (s *Site) idle(ctx context.Context) error {
+// prepare gets ready for the first rollout of runs that change no more. An error is that of the
+// page that needs them.
+func (s *Site) prepare(ctx context.Context) {
 	if _, err := s.scenarios(ctx); err == nil {
 		_, _ = s.evaluator.get(ctx)
 	}
-	<-ctx.Done() // an error is that of the page that needs them
-	return nil
 }
 
 // rest waits while runs are played.
@@ -248,7 +272,7 @@ func (s *Site) show(ctx context.Context, runs []*analysis.Run, state []*progress
 	for i, r := range v.runs {
 		r.read, r.Progress = s.sources[i].Trajectory, state[i]
 	}
-	v.traceUI, v.changing = s.traceUI, playing
+	v.traceUI, v.changing, v.forkToken = s.traceUI, playing, s.forking.form()
 	s.viewer = v
 	s.news.add()
 }
@@ -258,6 +282,10 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path := strings.TrimPrefix(r.URL.EscapedPath(), "/")
 	if path == eventsPath {
 		s.news.serve(w, r)
+		return
+	}
+	if r.Method == http.MethodPost {
+		s.serveFork(w, r)
 		return
 	}
 	version, _ := s.news.now()

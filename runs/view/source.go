@@ -156,6 +156,7 @@ func (d *directory) Follow(ctx context.Context, changed func(report.SweepDetail)
 	var last report.SweepDetail
 	err = play.WithSocket(d.path)(ctx, standalone.DefaultConfig(), rpc.Options{Logger: slog.New(slog.DiscardHandler)}, func(ctx context.Context, node *rpc.Node) error {
 		live := newSweep(orchestratorv1.NewOrchestratorServiceClient(node.Conn(rpc.Orchestrator)), run.SweepID, d.path, d.scenarios)
+		live.fork = run.Fork
 		d.mu.Lock()
 		d.live = live
 		d.mu.Unlock()

@@ -37,6 +37,7 @@ type sweepSource struct {
 	orchestrator orchestratorv1.OrchestratorServiceClient
 	id, name     string
 	scenarios    Scenarios
+	fork         *results.Fork // what it continues, nil if that is not known
 
 	mu      sync.Mutex
 	info    *orchestratorv1.SweepInfo
@@ -65,7 +66,7 @@ func (s *sweepSource) Run(ctx context.Context) (*analysis.Run, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	record := &results.Run{SweepID: s.id, Agent: results.Player{Name: strings.Join(s.info.GetAgents(), ", ")}, User: results.Player{Name: strings.Join(s.info.GetUsers(), ", ")}, Trials: 1}
+	record := &results.Run{SweepID: s.id, Agent: results.Player{Name: strings.Join(s.info.GetAgents(), ", ")}, User: results.Player{Name: strings.Join(s.info.GetUsers(), ", ")}, Trials: 1, Fork: s.fork}
 	for _, result := range s.results {
 		record.Trials = max(record.Trials, int(result.GetRollout().GetTrial())+1)
 	}

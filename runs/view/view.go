@@ -30,6 +30,7 @@ type Viewer struct {
 	scenarios map[string]*scenariov1.Scenario
 	evaluator evaluatorv1.EvaluatorServiceClient
 	traceUI   string
+	forkToken string         // admits forms that fork, empty if there are none
 	pack      *describe.Pack // instead of runs
 	// version counts the states of a site, from 1. changing: there may be another one.
 	version  int

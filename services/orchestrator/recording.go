@@ -48,8 +48,17 @@ func (s *server) recording(ctx context.Context, id string, send func(*orchestrat
 		if err := proto.Unmarshal(raw, recorded); err != nil {
 			return fmt.Errorf("turn %d: %w", index, err)
 		}
-		if exchange := recorded.GetExchange(); exchange != nil {
-			turns[index] = &agentgwv1.RecordedTurn{Reply: turns[index].GetReply(), Exchange: exchange}
+		turn := turns[index]
+		if turn == nil && recorded.GetExchange() == nil {
+			return nil
+		}
+		if turn == nil {
+			turn = &agentgwv1.RecordedTurn{}
+			turns[index] = turn
+		}
+		turn.Exchange = recorded.GetExchange()
+		if reply := recorded.GetReply(); turn.GetReply() != nil && isReply(reply, turn.GetReply()) { // a fork continues with the native form
+			turn.Reply.Provider, turn.Reply.Native = reply.GetProvider(), reply.GetNative()
 		}
 		return nil
 	})
@@ -64,8 +73,19 @@ func (s *server) recording(ctx context.Context, id string, send func(*orchestrat
 	return serviceAnswers(state, send)
 }
 
-// replies returns the recorded turns of models and plug-ins for a replay, by the index of the
-// turn's first message.
+// isReply reports whether a recorded reply is what a log has as the reply.
+func isReply(recorded, logged *agentgwv1.Reply) bool {
+	return slices.EqualFunc(recorded.GetMessages(), logged.GetMessages(), func(a, b *worldv1.Message) bool {
+		if a.ConversationActive == nil { // the log says it of each message
+			a = proto.CloneOf(a)
+			a.ConversationActive = b.ConversationActive
+		}
+		return proto.Equal(a, b)
+	})
+}
+
+// replies returns the recorded turns of models and plug-ins for a replay, and all before a fork, by
+// the index of the turn's first message.
 func replies(state *rollout.State) map[int32]*agentgwv1.RecordedTurn {
 	turns := make(map[int32]*agentgwv1.RecordedTurn)
 	players := map[worldv1.Role]*agentgwv1.Player{
@@ -74,8 +94,12 @@ func replies(state *rollout.State) map[int32]*agentgwv1.RecordedTurn {
 	recorded := func(role worldv1.Role) bool {
 		return players[role].GetModel() != nil || players[role].GetPlugin() != nil
 	}
+	given := rollout.Given(state.Rollout().GetFork())
 	for _, turn := range state.Turns() {
-		if first := turn.GetMessages()[0]; recorded(first.GetSender()) {
+		switch first := turn.GetMessages()[0]; {
+		case int(first.GetIndex()) < given:
+			turns[first.GetIndex()] = &agentgwv1.RecordedTurn{Reply: &agentgwv1.Reply{Messages: turn.GetMessages()}, Versions: turn.GetVersions()}
+		case recorded(first.GetSender()):
 			turns[first.GetIndex()] = &agentgwv1.RecordedTurn{Reply: &agentgwv1.Reply{
 				Messages: turn.GetMessages(), Usage: turn.GetUsage(), Remarks: turn.GetRemarks(), Confidence: turn.Confidence,
 			}}

@@ -36,6 +36,9 @@ const (
 // errUnknownTool: a setup names a tool that the tool host does not have.
 var errUnknownTool = errors.New("unknown tool")
 
+// errFork: a sweep cannot fork its rollouts.
+var errFork = errors.New("fork")
+
 // server implements OrchestratorService.
 type server struct {
 	orchestratorv1.UnimplementedOrchestratorServiceServer
@@ -65,6 +68,7 @@ func statusOf(err error) error {
 		{Err: errEnding, Code: codes.Unavailable},
 		{Err: errLowerLimit, Code: codes.FailedPrecondition},
 		{Err: errUnknownTool, Code: codes.InvalidArgument},
+		{Err: errFork, Code: codes.InvalidArgument},
 		{Err: errNotGranted, Code: codes.PermissionDenied},
 		{Err: errBudget, Code: codes.ResourceExhausted},
 		{Err: rollout.ErrLog, Code: codes.DataLoss},
@@ -98,7 +102,7 @@ func (s *server) traceSweep(ctx context.Context, req *orchestratorv1.CreateSweep
 
 func (s *server) createSweep(ctx context.Context, req *orchestratorv1.CreateSweepRequest) (total, done int, err error) {
 	id, spec := req.GetSweepId(), req.GetSpec()
-	if err := checkGrant(ctx, spec); err != nil {
+	if err := errors.Join(checkGrant(ctx, spec), checkFork(spec)); err != nil {
 		return 0, 0, err
 	}
 	if err := s.checkTools(ctx, spec); err != nil {
@@ -116,6 +120,7 @@ func (s *server) createSweep(ctx context.Context, req *orchestratorv1.CreateSwee
 		Replay:         spec.GetReplay(),
 		MaxBytes:       cmp.Or(spec.GetMaxBytes(), rollout.DefaultMaxBytes),
 		RepeatLimit:    spec.GetRepeatLimit(),
+		Fork:           spec.GetFork(),
 	}
 	if spec.RepeatLimit == nil && !spec.GetCompat() {
 		sweep.RepeatLimit = rollout.DefaultRepeatLimit
@@ -153,6 +158,14 @@ func (s *server) createSweep(ctx context.Context, req *orchestratorv1.CreateSwee
 		return 0, 0, err
 	}
 	return len(rollouts), len(rollouts) - len(missing), nil
+}
+
+// checkFork rejects a fork of several scenarios: it continues one rollout.
+func checkFork(spec *orchestratorv1.SweepSpec) error {
+	if n := len(spec.GetScenarios()); spec.GetFork() != nil && n != 1 {
+		return fmt.Errorf("%w: %d scenarios given, expected the one of rollout %s", errFork, n, spec.GetFork().GetOrigin())
+	}
+	return nil
 }
 
 // selected returns the jobs of selected rollouts of a plan, all without a selection.

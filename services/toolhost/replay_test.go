@@ -51,6 +51,17 @@ func TestCreateReplay(t *testing.T) {
 		if asks := network.taken(); len(asks) != 0 {
 			t.Errorf("%v: requests: got %q, want none (%q)", services, asks, other)
 		}
+		request = &toolhostv1.CreateSessionRequest{SessionId: "forked", Setup: smallSetup("small"), HostedServices: services, Answers: given[:1]}
+		if _, err := client.CreateSession(t.Context(), request); err != nil {
+			t.Fatal(err)
+		}
+		forked := say(t, client, "forked", 4, ask)
+		if diff := cmp.Diff(want[:1], forked); diff != "" || len(network.taken()) != 0 {
+			t.Errorf("%v: answer that is given without a replay (-want +got), and no request:\n%s", services, diff)
+		}
+		if other := say(t, client, "forked", 6, "print(repr(search_stock(query='Other')))"); len(network.taken()) == 0 {
+			t.Errorf("%v: after the given answers: got %q without a request", services, other)
+		}
 		broken := proto.CloneOf(given[0])
 		broken.Recording.ResponseJson = "{"
 		_, err := client.CreateSession(t.Context(), &toolhostv1.CreateSessionRequest{

@@ -23,7 +23,7 @@ this process and keep their data below the output directory.`,
   toolsandbox run --agent unhelpful --against random --until-decided --out told
   toolsandbox run --agent oracle --out out --resume
   toolsandbox run --config experiment.yaml --out experiment
-  toolsandbox run --replay out --out again`,
+  toolsandbox run --fork out/turn_off_wifi@4 --agent random --out fork`,
 	}
 	options := addRunSettings(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -51,9 +51,9 @@ func runGroups() []group {
 		{"Players", []string{"agent", "against", "user", "attach-listen"}},
 		{"Models", []string{"base-url", "temperature", "max-tokens"}},
 		{"Limits", []string{"parallel", "spend-tokens", "spend-usd", "until-decided"}},
-		{"Resume and replay", []string{"resume", "replay"}},
+		{"Resume, replay, fork", []string{"resume", "replay", "fork"}},
 		{"Output", []string{"out", "json", "log-level", "otlp-endpoint"}},
-		{"Remote services", []string{"remote", "orchestrator-addr", "evaluator-addr", "sweep-id"}},
+		{"Remote services", []string{"remote", "orchestrator-addr", "evaluator-addr"}},
 		{"Settings from a file", []string{"config"}},
 	}
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -22,6 +23,7 @@ type viewOptions struct {
 	listen  string
 	export  string
 	traceUI string
+	fork    bool
 }
 
 func newView() *cobra.Command {
@@ -30,8 +32,8 @@ func newView() *cobra.Command {
 		Use:   "view RUN...",
 		Short: "Show runs in a browser, from a mean to the cell that made it",
 		Long: `view serves pages of runs on this machine and prints their address: the report, a table of the rollouts, each transcript
-beside the milestones that score it with what every message changed in the world, and the comparison of several runs. It reads only,
-and ends with Ctrl-C. RUN is the --out directory of a run, finished or in progress, the output directory of the original, or a file
+beside the milestones that score it with what every message changed in the world, and the comparison of several runs. It reads only
+and ends with Ctrl-C; with --allow-fork pages continue rollouts. RUN is the --out directory of a run, finished or in progress, the output directory of the original, or a file
 of another tool (see docs/results.md); with --remote also a sweep, without RUN the only one. There are at most eight. The milestones
 are those of the current catalogue.`,
 		Example: `  toolsandbox run --agent random --trials 3 --out floor
@@ -47,6 +49,7 @@ are those of the current catalogue.`,
 	options.scorer.register(cmd.Flags())
 	cmd.Flags().StringVar(&options.listen, "listen", "127.0.0.1:0", "loopback `address` of the pages; port 0 is any free one")
 	cmd.Flags().StringVar(&options.export, "export", "", "write the pages as files to a new `directory` instead of serving them (default: none)")
+	cmd.Flags().BoolVar(&options.fork, "allow-fork", false, "pages have forms that continue rollouts in new runs beside theirs")
 	cmd.Flags().StringVar(&options.traceUI, "trace-ui", "", "`address` of Jaeger's user interface, to which rollouts link (default: no links)")
 	return cmd
 }
@@ -65,6 +68,14 @@ func (o *viewOptions) run(cmd *cobra.Command, args []string) error {
 			return err
 		}
 		site := view.NewSite(sources, scenarios, evaluator, o.traceUI)
+		if o.fork {
+			site.AllowForks(func(ctx context.Context, args []string) error {
+				root := newRoot()
+				root.SetArgs(args)
+				root.SetOut(io.Discard)
+				return root.ExecuteContext(ctx)
+			})
+		}
 		if o.export != "" {
 			return site.Export(ctx, o.export, cmd.ErrOrStderr())
 		}

@@ -20,15 +20,16 @@ func TestViewUsage(t *testing.T) {
 		t.Fatalf("run: got %d and %s", code, &stderr)
 	}
 	for args, want := range map[string]string{
-		"view":                                    "RUN: missing",
-		"view missing":                            "holds no finished run",
-		"view " + out + " --listen 0.0.0.0:0":     "not an address of this machine alone",
-		"view " + out + " --listen nonsense":      "--listen",
-		"view " + out + " --export " + full:       "is not empty",
-		"explain " + out + " --html x --json":     "--html: given with --json or --node",
-		"explain " + out + " --html x --node 0":   "--html: given with --json or --node",
-		"view" + strings.Repeat(" "+out, 9):       "expected at most 8",
-		"explain " + out + " nothing --html page": "did not play",
+		"view":                                     "RUN: missing",
+		"view missing":                             "holds no finished run",
+		"view " + out + " --listen 0.0.0.0:0":      "not an address of this machine alone",
+		"view " + out + " --listen nonsense":       "--listen",
+		"view " + out + " --export " + full:        "is not empty",
+		"view " + out + " --allow-fork --export x": "--allow-fork: given with --export",
+		"explain " + out + " --html x --json":      "--html: given with --json or --node",
+		"explain " + out + " --html x --node 0":    "--html: given with --json or --node",
+		"view" + strings.Repeat(" "+out, 9):        "expected at most 8",
+		"explain " + out + " nothing --html page":  "did not play",
 	} {
 		stderr.Reset()
 		if code := Main(strings.Fields(args), &stdout, &stderr); code != 2 || !strings.Contains(stderr.String(), want) {

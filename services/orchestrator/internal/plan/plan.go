@@ -18,7 +18,8 @@ func Expand(sweep *busv1.Sweep) []*busv1.Rollout {
 	for _, scenario := range sweep.GetScenarios() {
 		for _, agent := range sweep.GetAgents() {
 			for _, user := range sweep.GetUsers() {
-				for trial := range sweep.GetTrials() {
+				for n := range sweep.GetTrials() {
+					trial := sweep.GetFork().GetTrial() + n
 					rollouts = append(rollouts, &busv1.Rollout{
 						Id:               ID(sweep.GetId(), len(rollouts)),
 						SweepId:          sweep.GetId(),
@@ -35,6 +36,7 @@ func Expand(sweep *busv1.Sweep) []*busv1.Rollout {
 						MaxBytes:         sweep.GetMaxBytes(),
 						RepeatLimit:      sweep.GetRepeatLimit(),
 						Team:             sweep.GetTeam(),
+						Fork:             sweep.GetFork(),
 					})
 				}
 			}

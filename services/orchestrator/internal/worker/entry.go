@@ -77,7 +77,7 @@ func (r *runner) handOver(ctx context.Context, reason error) error {
 
 // isComputed reports whether the coming turn needs no player outside this program.
 func (r *runner) isComputed(speaker worldv1.Role) bool {
-	if _, interrupted := r.state.Interruption(speaker); interrupted {
+	if _, interrupted := r.state.Interruption(speaker); interrupted || r.isGiven() {
 		return true
 	}
 	switch speaker { //nolint:exhaustive // nobody plays the others

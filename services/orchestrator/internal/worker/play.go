@@ -31,6 +31,7 @@ type runner struct {
 	state     *rollout.State
 	limit     *agentgwv1.SpendLimit
 	session   *toolhostv1.CreateSessionResponse
+	given     *givenTurns  // before a fork, nil unless they are read and not played yet
 	end       bus.Position // of the log
 	resumed   bool         // a log existed before this delivery
 	digests   map[worldv1.Role]viewDigest
@@ -246,24 +247,10 @@ func (r *runner) turn(ctx context.Context) error {
 		r.limit = control.GetSpendLimit()
 	}
 	speaker, over := r.state.Next()
-	at, interrupted := r.state.Interruption(speaker)
-	var turn *busv1.Turn
-	var failure *busv1.End
-	var err error
-	switch {
-	case over != nil:
+	if over != nil {
 		return r.append(ctx, &busv1.LogEntry{End: over})
-	case interrupted:
-		turn, failure, err = r.execute(ctx, &at)
-	case speaker == worldv1.Role_ROLE_EXECUTION_ENVIRONMENT:
-		turn, failure, err = r.execute(ctx, r.state.Now())
-	case speaker == worldv1.Role_ROLE_AGENT:
-		turn, failure, err = r.respond(ctx, speaker, r.rollout.GetAgent(), r.setup.GetOracleScript())
-	case speaker == worldv1.Role_ROLE_USER:
-		turn, failure, err = r.respond(ctx, speaker, r.rollout.GetUser(), r.setup.GetUserScript())
-	default:
-		failure = infrastructureEnd(fmt.Errorf("nobody can answer as %s", world.RoleName(speaker)))
 	}
+	turn, failure, err := r.speak(ctx, speaker)
 	switch {
 	case errors.Is(err, errThrottled):
 		return r.wait(ctx)
@@ -283,6 +270,34 @@ func (r *runner) turn(ctx context.Context) error {
 		return r.fail(ctx, nil, err)
 	}
 	return err
+}
+
+// speak returns the turn of the next speaker, or the event that interrupts before it.
+func (r *runner) speak(ctx context.Context, speaker worldv1.Role) (turn *busv1.Turn, failure *busv1.End, err error) {
+	given, err := r.givenTurns(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	at, interrupted := r.state.Interruption(speaker)
+	switch {
+	case interrupted:
+		turn, failure, err = r.execute(ctx, &at)
+	case speaker == worldv1.Role_ROLE_EXECUTION_ENVIRONMENT:
+		turn, failure, err = r.execute(ctx, r.state.Now())
+	case given != nil:
+		turn, failure = given.turn(r.state, speaker)
+		return turn, failure, nil
+	case speaker == worldv1.Role_ROLE_AGENT:
+		return r.respond(ctx, speaker, r.rollout.GetAgent(), r.setup.GetOracleScript())
+	case speaker == worldv1.Role_ROLE_USER:
+		return r.respond(ctx, speaker, r.rollout.GetUser(), r.setup.GetUserScript())
+	default:
+		return nil, infrastructureEnd(fmt.Errorf("nobody can answer as %s", world.RoleName(speaker))), nil
+	}
+	if err == nil && given != nil {
+		failure = given.compare(turn, failure)
+	}
+	return turn, failure, err
 }
 
 // respond asks the agent gateway for a player's turn.

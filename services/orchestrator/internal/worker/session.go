@@ -96,13 +96,13 @@ func (r *runner) sessionRequest(ctx context.Context) (*toolhostv1.CreateSessionR
 	request := &toolhostv1.CreateSessionRequest{
 		SessionId: r.rollout.GetId(), SetupDigest: r.rollout.GetSetupDigest(), HostedServices: r.rollout.GetHostedServices(), Replay: r.rollout.GetReplay(),
 	}
-	if !request.GetReplay() {
+	if !request.GetReplay() && r.rollout.GetFork() == nil {
 		return request, nil
 	}
 	return request, r.recordedAnswers(ctx, request)
 }
 
-// recordedAnswers adds the recorded answers of hosted services for a replay.
+// recordedAnswers adds the recorded answers of hosted services for a replay or a fork.
 func (r *runner) recordedAnswers(ctx context.Context, request *toolhostv1.CreateSessionRequest) error {
 	return r.peers.Bus.Answers(ctx, r.rollout.GetId(), func(n int32, raw []byte) error {
 		answer := &toolhostv1.ServiceAnswer{}

@@ -178,10 +178,10 @@ func lockIndex(id string) uint32 {
 type Creation struct {
 	Origin   SetupRef
 	Services toolhostv1.HostedServices
-	// Replay disables network requests. Hosted services give the answers in Answers to the same
-	// request at the same message, and any other request fails.
-	Replay  bool
+	// Answers are what hosted services give to the same request at the same message.
 	Answers []*toolhostv1.ServiceAnswer
+	// Replay disables network requests: any other request fails.
+	Replay bool
 }
 
 // Create creates a session. It is idempotent for the same setup, in full or by digest, and the same
@@ -205,9 +205,6 @@ func (s *compiledSetup) newSession(services toolhostv1.HostedServices, replay bo
 
 // createLocked is Create for a locked session.
 func (h *Host) createLocked(ctx context.Context, id string, start *compiledSetup, made Creation) (*toolhostv1.CreateSessionResponse, error) {
-	if !made.Replay {
-		made.Answers = nil
-	}
 	for i, answer := range made.Answers {
 		if _, err := decodeAnswer(answer); err != nil {
 			return nil, fmt.Errorf("%w %s: answers[%d]: %w", ErrSetup, made.Origin, i, err)

@@ -63,7 +63,7 @@ func (h *Host) current(ctx context.Context, id string) (*openSession, error) {
 	}
 	if missing {
 		rollout := log.Entries[0].GetStart().GetRollout()
-		if rollout.GetReplay() { // the answers that it replays are not in its log
+		if rollout.GetReplay() || rollout.GetFork() != nil { // the answers that are given to it are not in its log
 			return nil, err
 		}
 		if l, err = h.begin(ctx, id, Creation{Origin: SetupRef{Digest: rollout.GetSetupDigest()}, Services: rollout.GetHostedServices()}); err != nil {

@@ -198,7 +198,10 @@ type RecordedTurn struct {
 	// The exchange with a model provider. Unset if none was asked.
 	Exchange *Exchange `protobuf:"bytes,2,opt,name=exchange,proto3" json:"exchange,omitempty"`
 	// The cost of all requests about the turn so far, including failed ones.
-	Cost          *Cost `protobuf:"bytes,3,opt,name=cost,proto3" json:"cost,omitempty"`
+	Cost *Cost `protobuf:"bytes,3,opt,name=cost,proto3" json:"cost,omitempty"`
+	// Of a turn of the execution environment before a fork: the new table versions. The gateway records
+	// no such turns.
+	Versions      []*v1.TableVersion `protobuf:"bytes,4,rep,name=versions,proto3" json:"versions,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -250,6 +253,13 @@ func (x *RecordedTurn) GetExchange() *Exchange {
 func (x *RecordedTurn) GetCost() *Cost {
 	if x != nil {
 		return x.Cost
+	}
+	return nil
+}
+
+func (x *RecordedTurn) GetVersions() []*v1.TableVersion {
+	if x != nil {
+		return x.Versions
 	}
 	return nil
 }
@@ -651,11 +661,12 @@ const file_toolsandbox_agentgw_v1_storage_proto_rawDesc = "" +
 	"confidence\x88\x01\x01\x12\x1a\n" +
 	"\bprovider\x18\x0f \x01(\tR\bprovider\x12\x16\n" +
 	"\x06native\x18\x10 \x01(\fR\x06nativeB\r\n" +
-	"\v_confidence\"\xb3\x01\n" +
+	"\v_confidence\"\xf3\x01\n" +
 	"\fRecordedTurn\x123\n" +
 	"\x05reply\x18\x01 \x01(\v2\x1d.toolsandbox.agentgw.v1.ReplyR\x05reply\x12<\n" +
 	"\bexchange\x18\x02 \x01(\v2 .toolsandbox.agentgw.v1.ExchangeR\bexchange\x120\n" +
-	"\x04cost\x18\x03 \x01(\v2\x1c.toolsandbox.agentgw.v1.CostR\x04cost\"6\n" +
+	"\x04cost\x18\x03 \x01(\v2\x1c.toolsandbox.agentgw.v1.CostR\x04cost\x12>\n" +
+	"\bversions\x18\x04 \x03(\v2\".toolsandbox.world.v1.TableVersionR\bversions\"6\n" +
 	"\x04Cost\x12\x16\n" +
 	"\x06tokens\x18\x01 \x01(\x03R\x06tokens\x12\x16\n" +
 	"\x06micros\x18\x02 \x01(\x03R\x06micros\"\xbd\x01\n" +
@@ -713,8 +724,9 @@ var file_toolsandbox_agentgw_v1_storage_proto_goTypes = []any{
 	(*Usage)(nil),            // 11: toolsandbox.agentgw.v1.Usage
 	(*Remark)(nil),           // 12: toolsandbox.agentgw.v1.Remark
 	(*Instance)(nil),         // 13: toolsandbox.agentgw.v1.Instance
-	(*RespondResponse)(nil),  // 14: toolsandbox.agentgw.v1.RespondResponse
-	(*v11.AttachAnswer)(nil), // 15: toolsandbox.agent.v1.AttachAnswer
+	(*v1.TableVersion)(nil),  // 14: toolsandbox.world.v1.TableVersion
+	(*RespondResponse)(nil),  // 15: toolsandbox.agentgw.v1.RespondResponse
+	(*v11.AttachAnswer)(nil), // 16: toolsandbox.agent.v1.AttachAnswer
 }
 var file_toolsandbox_agentgw_v1_storage_proto_depIdxs = []int32{
 	8,  // 0: toolsandbox.agentgw.v1.ToolSet.tools:type_name -> toolsandbox.world.v1.Tool
@@ -726,17 +738,18 @@ var file_toolsandbox_agentgw_v1_storage_proto_depIdxs = []int32{
 	1,  // 6: toolsandbox.agentgw.v1.RecordedTurn.reply:type_name -> toolsandbox.agentgw.v1.Reply
 	6,  // 7: toolsandbox.agentgw.v1.RecordedTurn.exchange:type_name -> toolsandbox.agentgw.v1.Exchange
 	3,  // 8: toolsandbox.agentgw.v1.RecordedTurn.cost:type_name -> toolsandbox.agentgw.v1.Cost
-	14, // 9: toolsandbox.agentgw.v1.ForwardedTurn.response:type_name -> toolsandbox.agentgw.v1.RespondResponse
-	10, // 10: toolsandbox.agentgw.v1.ForwardedTurn.failure:type_name -> toolsandbox.agentgw.v1.Failure
-	15, // 11: toolsandbox.agentgw.v1.RelayedTurn.answer:type_name -> toolsandbox.agent.v1.AttachAnswer
-	13, // 12: toolsandbox.agentgw.v1.RelayedTurn.answered_by:type_name -> toolsandbox.agentgw.v1.Instance
-	7,  // 13: toolsandbox.agentgw.v1.Exchange.attempts:type_name -> toolsandbox.agentgw.v1.Attempt
-	11, // 14: toolsandbox.agentgw.v1.Exchange.usage:type_name -> toolsandbox.agentgw.v1.Usage
-	15, // [15:15] is the sub-list for method output_type
-	15, // [15:15] is the sub-list for method input_type
-	15, // [15:15] is the sub-list for extension type_name
-	15, // [15:15] is the sub-list for extension extendee
-	0,  // [0:15] is the sub-list for field type_name
+	14, // 9: toolsandbox.agentgw.v1.RecordedTurn.versions:type_name -> toolsandbox.world.v1.TableVersion
+	15, // 10: toolsandbox.agentgw.v1.ForwardedTurn.response:type_name -> toolsandbox.agentgw.v1.RespondResponse
+	10, // 11: toolsandbox.agentgw.v1.ForwardedTurn.failure:type_name -> toolsandbox.agentgw.v1.Failure
+	16, // 12: toolsandbox.agentgw.v1.RelayedTurn.answer:type_name -> toolsandbox.agent.v1.AttachAnswer
+	13, // 13: toolsandbox.agentgw.v1.RelayedTurn.answered_by:type_name -> toolsandbox.agentgw.v1.Instance
+	7,  // 14: toolsandbox.agentgw.v1.Exchange.attempts:type_name -> toolsandbox.agentgw.v1.Attempt
+	11, // 15: toolsandbox.agentgw.v1.Exchange.usage:type_name -> toolsandbox.agentgw.v1.Usage
+	16, // [16:16] is the sub-list for method output_type
+	16, // [16:16] is the sub-list for method input_type
+	16, // [16:16] is the sub-list for extension type_name
+	16, // [16:16] is the sub-list for extension extendee
+	0,  // [0:16] is the sub-list for field type_name
 }
 
 func init() { file_toolsandbox_agentgw_v1_storage_proto_init() }

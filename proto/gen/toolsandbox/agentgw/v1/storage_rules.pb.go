@@ -30,6 +30,11 @@ func (x *RecordedTurn) SatisfiesRules() bool {
 			return false
 		}
 	}
+	for _, v := range x.GetVersions() {
+		if !(v.SatisfiesRules()) {
+			return false
+		}
+	}
 	return true
 }
 

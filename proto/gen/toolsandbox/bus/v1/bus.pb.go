@@ -10,6 +10,7 @@
 package busv1
 
 import (
+	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	v1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	v13 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	v11 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
@@ -277,7 +278,9 @@ type Sweep struct {
 	// Equal turns of the agent in a row after which a rollout stops. 0 means no limit.
 	RepeatLimit int32 `protobuf:"varint,17,opt,name=repeat_limit,json=repeatLimit,proto3" json:"repeat_limit,omitempty"`
 	// The team that owns it. Empty without configured teams.
-	Team          string `protobuf:"bytes,18,opt,name=team,proto3" json:"team,omitempty"`
+	Team string `protobuf:"bytes,18,opt,name=team,proto3" json:"team,omitempty"`
+	// The fork that all of its rollouts continue. Unset for a sweep that plays from the start.
+	Fork          *Fork `protobuf:"bytes,19,opt,name=fork,proto3" json:"fork,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -396,6 +399,86 @@ func (x *Sweep) GetTeam() string {
 	return ""
 }
 
+func (x *Sweep) GetFork() *Fork {
+	if x != nil {
+		return x.Fork
+	}
+	return nil
+}
+
+// Fork says from where a rollout of another sweep is played on. RECORDING has the turns before it.
+type Fork struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Id of the rollout that is played on: the origin.
+	Origin string `protobuf:"bytes,1,opt,name=origin,proto3" json:"origin,omitempty"`
+	// Index of the message at which it forks. The messages before it are the origin's.
+	Message int32 `protobuf:"varint,2,opt,name=message,proto3" json:"message,omitempty"`
+	// Whether the message at the index is also given, with another text than the origin's.
+	Edited bool `protobuf:"varint,3,opt,name=edited,proto3" json:"edited,omitempty"`
+	// Number of the origin's trial. The first trial of the fork has the same number and seed.
+	Trial         int32 `protobuf:"varint,4,opt,name=trial,proto3" json:"trial,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Fork) Reset() {
+	*x = Fork{}
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Fork) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Fork) ProtoMessage() {}
+
+func (x *Fork) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Fork.ProtoReflect.Descriptor instead.
+func (*Fork) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *Fork) GetOrigin() string {
+	if x != nil {
+		return x.Origin
+	}
+	return ""
+}
+
+func (x *Fork) GetMessage() int32 {
+	if x != nil {
+		return x.Message
+	}
+	return 0
+}
+
+func (x *Fork) GetEdited() bool {
+	if x != nil {
+		return x.Edited
+	}
+	return false
+}
+
+func (x *Fork) GetTrial() int32 {
+	if x != nil {
+		return x.Trial
+	}
+	return 0
+}
+
 // SweepControl is the mutable state of a sweep. Subject sweep.<id>.control, stream SWEEP. The last
 // message of the subject counts, and each names the one that it replaces.
 type SweepControl struct {
@@ -431,7 +514,7 @@ type SweepControl struct {
 
 func (x *SweepControl) Reset() {
 	*x = SweepControl{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[1]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -443,7 +526,7 @@ func (x *SweepControl) String() string {
 func (*SweepControl) ProtoMessage() {}
 
 func (x *SweepControl) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[1]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -456,7 +539,7 @@ func (x *SweepControl) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SweepControl.ProtoReflect.Descriptor instead.
 func (*SweepControl) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{1}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *SweepControl) GetParallel() int32 {
@@ -543,7 +626,7 @@ type SweepRound struct {
 
 func (x *SweepRound) Reset() {
 	*x = SweepRound{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[2]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -555,7 +638,7 @@ func (x *SweepRound) String() string {
 func (*SweepRound) ProtoMessage() {}
 
 func (x *SweepRound) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[2]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -568,7 +651,7 @@ func (x *SweepRound) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SweepRound.ProtoReflect.Descriptor instead.
 func (*SweepRound) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{2}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *SweepRound) GetNumber() int32 {
@@ -601,7 +684,7 @@ type SweepScenario struct {
 
 func (x *SweepScenario) Reset() {
 	*x = SweepScenario{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[3]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -613,7 +696,7 @@ func (x *SweepScenario) String() string {
 func (*SweepScenario) ProtoMessage() {}
 
 func (x *SweepScenario) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[3]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -626,7 +709,7 @@ func (x *SweepScenario) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SweepScenario.ProtoReflect.Descriptor instead.
 func (*SweepScenario) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{3}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *SweepScenario) GetName() string {
@@ -667,7 +750,7 @@ type Job struct {
 
 func (x *Job) Reset() {
 	*x = Job{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[4]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -679,7 +762,7 @@ func (x *Job) String() string {
 func (*Job) ProtoMessage() {}
 
 func (x *Job) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[4]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -692,7 +775,7 @@ func (x *Job) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Job.ProtoReflect.Descriptor instead.
 func (*Job) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{4}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Job) GetRollout() *Rollout {
@@ -734,7 +817,7 @@ type Load struct {
 
 func (x *Load) Reset() {
 	*x = Load{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[5]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -746,7 +829,7 @@ func (x *Load) String() string {
 func (*Load) ProtoMessage() {}
 
 func (x *Load) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[5]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -759,7 +842,7 @@ func (x *Load) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Load.ProtoReflect.Descriptor instead.
 func (*Load) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{5}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Load) GetRunning() int32 {
@@ -803,7 +886,7 @@ type ProviderLoad struct {
 
 func (x *ProviderLoad) Reset() {
 	*x = ProviderLoad{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[6]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -815,7 +898,7 @@ func (x *ProviderLoad) String() string {
 func (*ProviderLoad) ProtoMessage() {}
 
 func (x *ProviderLoad) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[6]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -828,7 +911,7 @@ func (x *ProviderLoad) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProviderLoad.ProtoReflect.Descriptor instead.
 func (*ProviderLoad) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{6}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ProviderLoad) GetAsked() int32 {
@@ -878,14 +961,16 @@ type Rollout struct {
 	// Equal turns of the agent in a row after which it stops. 0 means no limit.
 	RepeatLimit int32 `protobuf:"varint,17,opt,name=repeat_limit,json=repeatLimit,proto3" json:"repeat_limit,omitempty"`
 	// The team that owns its sweep. Empty without configured teams.
-	Team          string `protobuf:"bytes,18,opt,name=team,proto3" json:"team,omitempty"`
+	Team string `protobuf:"bytes,18,opt,name=team,proto3" json:"team,omitempty"`
+	// What it continues. Unset if it is played from the start.
+	Fork          *Fork `protobuf:"bytes,19,opt,name=fork,proto3" json:"fork,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Rollout) Reset() {
 	*x = Rollout{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[7]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -897,7 +982,7 @@ func (x *Rollout) String() string {
 func (*Rollout) ProtoMessage() {}
 
 func (x *Rollout) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[7]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -910,7 +995,7 @@ func (x *Rollout) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rollout.ProtoReflect.Descriptor instead.
 func (*Rollout) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{7}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Rollout) GetId() string {
@@ -1018,6 +1103,13 @@ func (x *Rollout) GetTeam() string {
 	return ""
 }
 
+func (x *Rollout) GetFork() *Fork {
+	if x != nil {
+		return x.Fork
+	}
+	return nil
+}
+
 // LogEntry is one entry of a rollout's log. Subject bus.<shard>.<rollout>, published with the
 // expected last subject sequence. If several fields are set, they apply together, in declaration
 // order.
@@ -1043,7 +1135,7 @@ type LogEntry struct {
 
 func (x *LogEntry) Reset() {
 	*x = LogEntry{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[8]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1055,7 +1147,7 @@ func (x *LogEntry) String() string {
 func (*LogEntry) ProtoMessage() {}
 
 func (x *LogEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[8]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1068,7 +1160,7 @@ func (x *LogEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogEntry.ProtoReflect.Descriptor instead.
 func (*LogEntry) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{8}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *LogEntry) GetStart() *Start {
@@ -1143,7 +1235,7 @@ type Start struct {
 
 func (x *Start) Reset() {
 	*x = Start{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[9]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1155,7 +1247,7 @@ func (x *Start) String() string {
 func (*Start) ProtoMessage() {}
 
 func (x *Start) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[9]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1168,7 +1260,7 @@ func (x *Start) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Start.ProtoReflect.Descriptor instead.
 func (*Start) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{9}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Start) GetRollout() *Rollout {
@@ -1233,7 +1325,7 @@ type Claim struct {
 
 func (x *Claim) Reset() {
 	*x = Claim{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[10]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1245,7 +1337,7 @@ func (x *Claim) String() string {
 func (*Claim) ProtoMessage() {}
 
 func (x *Claim) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[10]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1258,7 +1350,7 @@ func (x *Claim) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Claim.ProtoReflect.Descriptor instead.
 func (*Claim) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{10}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Claim) GetWorker() string {
@@ -1327,7 +1419,7 @@ type Turn struct {
 
 func (x *Turn) Reset() {
 	*x = Turn{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[11]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1339,7 +1431,7 @@ func (x *Turn) String() string {
 func (*Turn) ProtoMessage() {}
 
 func (x *Turn) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[11]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1352,7 +1444,7 @@ func (x *Turn) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Turn.ProtoReflect.Descriptor instead.
 func (*Turn) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{11}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Turn) GetMessages() []*v12.Message {
@@ -1447,7 +1539,7 @@ type AnsweredTurn struct {
 
 func (x *AnsweredTurn) Reset() {
 	*x = AnsweredTurn{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[12]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1459,7 +1551,7 @@ func (x *AnsweredTurn) String() string {
 func (*AnsweredTurn) ProtoMessage() {}
 
 func (x *AnsweredTurn) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[12]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1472,7 +1564,7 @@ func (x *AnsweredTurn) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnsweredTurn.ProtoReflect.Descriptor instead.
 func (*AnsweredTurn) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{12}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *AnsweredTurn) GetRole() v12.Role {
@@ -1512,7 +1604,7 @@ type TurnUsage struct {
 
 func (x *TurnUsage) Reset() {
 	*x = TurnUsage{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[13]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1524,7 +1616,7 @@ func (x *TurnUsage) String() string {
 func (*TurnUsage) ProtoMessage() {}
 
 func (x *TurnUsage) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[13]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1537,7 +1629,7 @@ func (x *TurnUsage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TurnUsage.ProtoReflect.Descriptor instead.
 func (*TurnUsage) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{13}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *TurnUsage) GetRole() v12.Role {
@@ -1583,7 +1675,7 @@ type End struct {
 
 func (x *End) Reset() {
 	*x = End{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[14]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1595,7 +1687,7 @@ func (x *End) String() string {
 func (*End) ProtoMessage() {}
 
 func (x *End) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[14]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1608,7 +1700,7 @@ func (x *End) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use End.ProtoReflect.Descriptor instead.
 func (*End) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{14}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *End) GetReason() EndReason {
@@ -1668,7 +1760,7 @@ type Snapshot struct {
 
 func (x *Snapshot) Reset() {
 	*x = Snapshot{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[15]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1680,7 +1772,7 @@ func (x *Snapshot) String() string {
 func (*Snapshot) ProtoMessage() {}
 
 func (x *Snapshot) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[15]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1693,7 +1785,7 @@ func (x *Snapshot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Snapshot.ProtoReflect.Descriptor instead.
 func (*Snapshot) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{15}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Snapshot) GetSessionId() string {
@@ -1725,7 +1817,7 @@ type Match struct {
 
 func (x *Match) Reset() {
 	*x = Match{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[16]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1737,7 +1829,7 @@ func (x *Match) String() string {
 func (*Match) ProtoMessage() {}
 
 func (x *Match) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[16]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1750,7 +1842,7 @@ func (x *Match) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Match.ProtoReflect.Descriptor instead.
 func (*Match) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{16}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Match) GetNode() int32 {
@@ -1791,7 +1883,7 @@ type UserFlag struct {
 
 func (x *UserFlag) Reset() {
 	*x = UserFlag{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[17]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1803,7 +1895,7 @@ func (x *UserFlag) String() string {
 func (*UserFlag) ProtoMessage() {}
 
 func (x *UserFlag) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[17]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1816,7 +1908,7 @@ func (x *UserFlag) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UserFlag.ProtoReflect.Descriptor instead.
 func (*UserFlag) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{17}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *UserFlag) GetRule() string {
@@ -1883,7 +1975,7 @@ type Result struct {
 
 func (x *Result) Reset() {
 	*x = Result{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[18]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1895,7 +1987,7 @@ func (x *Result) String() string {
 func (*Result) ProtoMessage() {}
 
 func (x *Result) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[18]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1908,7 +2000,7 @@ func (x *Result) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Result.ProtoReflect.Descriptor instead.
 func (*Result) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{18}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Result) GetRollout() *Rollout {
@@ -2035,7 +2127,7 @@ type Cause struct {
 
 func (x *Cause) Reset() {
 	*x = Cause{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[19]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2047,7 +2139,7 @@ func (x *Cause) String() string {
 func (*Cause) ProtoMessage() {}
 
 func (x *Cause) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[19]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2060,7 +2152,7 @@ func (x *Cause) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cause.ProtoReflect.Descriptor instead.
 func (*Cause) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{19}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Cause) GetKind() CauseKind {
@@ -2115,7 +2207,7 @@ type CallGrade struct {
 
 func (x *CallGrade) Reset() {
 	*x = CallGrade{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[20]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2127,7 +2219,7 @@ func (x *CallGrade) String() string {
 func (*CallGrade) ProtoMessage() {}
 
 func (x *CallGrade) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[20]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2140,7 +2232,7 @@ func (x *CallGrade) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallGrade.ProtoReflect.Descriptor instead.
 func (*CallGrade) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{20}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *CallGrade) GetPrediction() string {
@@ -2189,7 +2281,7 @@ type CallVerdict struct {
 
 func (x *CallVerdict) Reset() {
 	*x = CallVerdict{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[21]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2201,7 +2293,7 @@ func (x *CallVerdict) String() string {
 func (*CallVerdict) ProtoMessage() {}
 
 func (x *CallVerdict) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[21]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2214,7 +2306,7 @@ func (x *CallVerdict) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallVerdict.ProtoReflect.Descriptor instead.
 func (*CallVerdict) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{21}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *CallVerdict) GetCorrect() bool {
@@ -2259,7 +2351,7 @@ type Membership struct {
 
 func (x *Membership) Reset() {
 	*x = Membership{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[22]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2271,7 +2363,7 @@ func (x *Membership) String() string {
 func (*Membership) ProtoMessage() {}
 
 func (x *Membership) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[22]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2284,7 +2376,7 @@ func (x *Membership) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Membership.ProtoReflect.Descriptor instead.
 func (*Membership) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{22}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Membership) GetEpoch() int64 {
@@ -2305,7 +2397,7 @@ var File_toolsandbox_bus_v1_bus_proto protoreflect.FileDescriptor
 
 const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"\n" +
-	"\x1ctoolsandbox/bus/v1/bus.proto\x12\x12toolsandbox.bus.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a$toolsandbox/agentgw/v1/agentgw.proto\x1a!toolsandbox/agentgw/v1/role.proto\x1a toolsandbox/setup/v1/setup.proto\x1a&toolsandbox/toolhost/v1/toolhost.proto\x1a toolsandbox/world/v1/world.proto\"\xc8\x03\n" +
+	"\x1ctoolsandbox/bus/v1/bus.proto\x12\x12toolsandbox.bus.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a$toolsandbox/agentgw/v1/agentgw.proto\x1a!toolsandbox/agentgw/v1/role.proto\x1a toolsandbox/setup/v1/setup.proto\x1a&toolsandbox/toolhost/v1/toolhost.proto\x1a toolsandbox/world/v1/world.proto\"\xf6\x03\n" +
 	"\x05Sweep\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12?\n" +
 	"\tscenarios\x18\x02 \x03(\v2!.toolsandbox.bus.v1.SweepScenarioR\tscenarios\x126\n" +
@@ -2318,7 +2410,13 @@ const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"\x06replay\x18\x0f \x01(\bR\x06replay\x12\x1b\n" +
 	"\tmax_bytes\x18\x10 \x01(\x03R\bmaxBytes\x12!\n" +
 	"\frepeat_limit\x18\x11 \x01(\x05R\vrepeatLimit\x12\x12\n" +
-	"\x04team\x18\x12 \x01(\tR\x04team\"\xa2\x03\n" +
+	"\x04team\x18\x12 \x01(\tR\x04team\x12,\n" +
+	"\x04fork\x18\x13 \x01(\v2\x18.toolsandbox.bus.v1.ForkR\x04fork\"\xa4\x01\n" +
+	"\x04Fork\x12B\n" +
+	"\x06origin\x18\x01 \x01(\tB*\xbaH'r%2#^[A-Za-z0-9_-]{1,100}\\.[0-9]{1,10}$R\x06origin\x12!\n" +
+	"\amessage\x18\x02 \x01(\x05B\a\xbaH\x04\x1a\x02(\x01R\amessage\x12\x16\n" +
+	"\x06edited\x18\x03 \x01(\bR\x06edited\x12\x1d\n" +
+	"\x05trial\x18\x04 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\x05trial\"\xa2\x03\n" +
 	"\fSweepControl\x12\x1a\n" +
 	"\bparallel\x18\x01 \x01(\x05R\bparallel\x12&\n" +
 	"\flimits_round\x18\x02 \x01(\x05H\x00R\vlimitsRound\x88\x01\x01\x12C\n" +
@@ -2356,7 +2454,7 @@ const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\v2 .toolsandbox.bus.v1.ProviderLoadR\x05value:\x028\x01\">\n" +
 	"\fProviderLoad\x12\x14\n" +
 	"\x05asked\x18\x01 \x01(\x05R\x05asked\x12\x18\n" +
-	"\alimited\x18\x02 \x01(\x05R\alimited\"\x8a\x04\n" +
+	"\alimited\x18\x02 \x01(\x05R\alimited\"\xb8\x04\n" +
 	"\aRollout\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x19\n" +
 	"\bsweep_id\x18\x02 \x01(\tR\asweepId\x12\x1a\n" +
@@ -2373,7 +2471,8 @@ const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"\x06replay\x18\x0f \x01(\bR\x06replay\x12\x1b\n" +
 	"\tmax_bytes\x18\x10 \x01(\x03R\bmaxBytes\x12!\n" +
 	"\frepeat_limit\x18\x11 \x01(\x05R\vrepeatLimit\x12\x12\n" +
-	"\x04team\x18\x12 \x01(\tR\x04team\"\x93\x02\n" +
+	"\x04team\x18\x12 \x01(\tR\x04team\x12,\n" +
+	"\x04fork\x18\x13 \x01(\v2\x18.toolsandbox.bus.v1.ForkR\x04fork\"\x93\x02\n" +
 	"\bLogEntry\x12/\n" +
 	"\x05start\x18\x01 \x01(\v2\x19.toolsandbox.bus.v1.StartR\x05start\x12/\n" +
 	"\x05claim\x18\x02 \x01(\v2\x19.toolsandbox.bus.v1.ClaimR\x05claim\x12.\n" +
@@ -2547,103 +2646,106 @@ func file_toolsandbox_bus_v1_bus_proto_rawDescGZIP() []byte {
 }
 
 var file_toolsandbox_bus_v1_bus_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_toolsandbox_bus_v1_bus_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
+var file_toolsandbox_bus_v1_bus_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
 var file_toolsandbox_bus_v1_bus_proto_goTypes = []any{
 	(EndReason)(0),                // 0: toolsandbox.bus.v1.EndReason
 	(CauseKind)(0),                // 1: toolsandbox.bus.v1.CauseKind
 	(*Sweep)(nil),                 // 2: toolsandbox.bus.v1.Sweep
-	(*SweepControl)(nil),          // 3: toolsandbox.bus.v1.SweepControl
-	(*SweepRound)(nil),            // 4: toolsandbox.bus.v1.SweepRound
-	(*SweepScenario)(nil),         // 5: toolsandbox.bus.v1.SweepScenario
-	(*Job)(nil),                   // 6: toolsandbox.bus.v1.Job
-	(*Load)(nil),                  // 7: toolsandbox.bus.v1.Load
-	(*ProviderLoad)(nil),          // 8: toolsandbox.bus.v1.ProviderLoad
-	(*Rollout)(nil),               // 9: toolsandbox.bus.v1.Rollout
-	(*LogEntry)(nil),              // 10: toolsandbox.bus.v1.LogEntry
-	(*Start)(nil),                 // 11: toolsandbox.bus.v1.Start
-	(*Claim)(nil),                 // 12: toolsandbox.bus.v1.Claim
-	(*Turn)(nil),                  // 13: toolsandbox.bus.v1.Turn
-	(*AnsweredTurn)(nil),          // 14: toolsandbox.bus.v1.AnsweredTurn
-	(*TurnUsage)(nil),             // 15: toolsandbox.bus.v1.TurnUsage
-	(*End)(nil),                   // 16: toolsandbox.bus.v1.End
-	(*Snapshot)(nil),              // 17: toolsandbox.bus.v1.Snapshot
-	(*Match)(nil),                 // 18: toolsandbox.bus.v1.Match
-	(*UserFlag)(nil),              // 19: toolsandbox.bus.v1.UserFlag
-	(*Result)(nil),                // 20: toolsandbox.bus.v1.Result
-	(*Cause)(nil),                 // 21: toolsandbox.bus.v1.Cause
-	(*CallGrade)(nil),             // 22: toolsandbox.bus.v1.CallGrade
-	(*CallVerdict)(nil),           // 23: toolsandbox.bus.v1.CallVerdict
-	(*Membership)(nil),            // 24: toolsandbox.bus.v1.Membership
-	nil,                           // 25: toolsandbox.bus.v1.Load.ProvidersEntry
-	(*v1.Player)(nil),             // 26: toolsandbox.agentgw.v1.Player
-	(v11.HostedServices)(0),       // 27: toolsandbox.toolhost.v1.HostedServices
-	(*v1.SpendLimit)(nil),         // 28: toolsandbox.agentgw.v1.SpendLimit
-	(*v12.Message)(nil),           // 29: toolsandbox.world.v1.Message
-	(*v12.TableVersion)(nil),      // 30: toolsandbox.world.v1.TableVersion
-	(*v13.Clock)(nil),             // 31: toolsandbox.setup.v1.Clock
-	(*timestamppb.Timestamp)(nil), // 32: google.protobuf.Timestamp
-	(*v1.Usage)(nil),              // 33: toolsandbox.agentgw.v1.Usage
-	(*v11.ServiceAnswer)(nil),     // 34: toolsandbox.toolhost.v1.ServiceAnswer
-	(*v1.Remark)(nil),             // 35: toolsandbox.agentgw.v1.Remark
-	(*v1.Instance)(nil),           // 36: toolsandbox.agentgw.v1.Instance
-	(v12.Role)(0),                 // 37: toolsandbox.world.v1.Role
-	(v1.FailureClass)(0),          // 38: toolsandbox.agentgw.v1.FailureClass
-	(*v12.Table)(nil),             // 39: toolsandbox.world.v1.Table
+	(*Fork)(nil),                  // 3: toolsandbox.bus.v1.Fork
+	(*SweepControl)(nil),          // 4: toolsandbox.bus.v1.SweepControl
+	(*SweepRound)(nil),            // 5: toolsandbox.bus.v1.SweepRound
+	(*SweepScenario)(nil),         // 6: toolsandbox.bus.v1.SweepScenario
+	(*Job)(nil),                   // 7: toolsandbox.bus.v1.Job
+	(*Load)(nil),                  // 8: toolsandbox.bus.v1.Load
+	(*ProviderLoad)(nil),          // 9: toolsandbox.bus.v1.ProviderLoad
+	(*Rollout)(nil),               // 10: toolsandbox.bus.v1.Rollout
+	(*LogEntry)(nil),              // 11: toolsandbox.bus.v1.LogEntry
+	(*Start)(nil),                 // 12: toolsandbox.bus.v1.Start
+	(*Claim)(nil),                 // 13: toolsandbox.bus.v1.Claim
+	(*Turn)(nil),                  // 14: toolsandbox.bus.v1.Turn
+	(*AnsweredTurn)(nil),          // 15: toolsandbox.bus.v1.AnsweredTurn
+	(*TurnUsage)(nil),             // 16: toolsandbox.bus.v1.TurnUsage
+	(*End)(nil),                   // 17: toolsandbox.bus.v1.End
+	(*Snapshot)(nil),              // 18: toolsandbox.bus.v1.Snapshot
+	(*Match)(nil),                 // 19: toolsandbox.bus.v1.Match
+	(*UserFlag)(nil),              // 20: toolsandbox.bus.v1.UserFlag
+	(*Result)(nil),                // 21: toolsandbox.bus.v1.Result
+	(*Cause)(nil),                 // 22: toolsandbox.bus.v1.Cause
+	(*CallGrade)(nil),             // 23: toolsandbox.bus.v1.CallGrade
+	(*CallVerdict)(nil),           // 24: toolsandbox.bus.v1.CallVerdict
+	(*Membership)(nil),            // 25: toolsandbox.bus.v1.Membership
+	nil,                           // 26: toolsandbox.bus.v1.Load.ProvidersEntry
+	(*v1.Player)(nil),             // 27: toolsandbox.agentgw.v1.Player
+	(v11.HostedServices)(0),       // 28: toolsandbox.toolhost.v1.HostedServices
+	(*v1.SpendLimit)(nil),         // 29: toolsandbox.agentgw.v1.SpendLimit
+	(*v12.Message)(nil),           // 30: toolsandbox.world.v1.Message
+	(*v12.TableVersion)(nil),      // 31: toolsandbox.world.v1.TableVersion
+	(*v13.Clock)(nil),             // 32: toolsandbox.setup.v1.Clock
+	(*timestamppb.Timestamp)(nil), // 33: google.protobuf.Timestamp
+	(*v1.Usage)(nil),              // 34: toolsandbox.agentgw.v1.Usage
+	(*v11.ServiceAnswer)(nil),     // 35: toolsandbox.toolhost.v1.ServiceAnswer
+	(*v1.Remark)(nil),             // 36: toolsandbox.agentgw.v1.Remark
+	(*v1.Instance)(nil),           // 37: toolsandbox.agentgw.v1.Instance
+	(v12.Role)(0),                 // 38: toolsandbox.world.v1.Role
+	(v1.FailureClass)(0),          // 39: toolsandbox.agentgw.v1.FailureClass
+	(*v12.Table)(nil),             // 40: toolsandbox.world.v1.Table
 }
 var file_toolsandbox_bus_v1_bus_proto_depIdxs = []int32{
-	5,  // 0: toolsandbox.bus.v1.Sweep.scenarios:type_name -> toolsandbox.bus.v1.SweepScenario
-	26, // 1: toolsandbox.bus.v1.Sweep.agents:type_name -> toolsandbox.agentgw.v1.Player
-	26, // 2: toolsandbox.bus.v1.Sweep.users:type_name -> toolsandbox.agentgw.v1.Player
-	27, // 3: toolsandbox.bus.v1.Sweep.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
-	28, // 4: toolsandbox.bus.v1.SweepControl.spend_limit:type_name -> toolsandbox.agentgw.v1.SpendLimit
-	4,  // 5: toolsandbox.bus.v1.SweepControl.rounds:type_name -> toolsandbox.bus.v1.SweepRound
-	9,  // 6: toolsandbox.bus.v1.Job.rollout:type_name -> toolsandbox.bus.v1.Rollout
-	25, // 7: toolsandbox.bus.v1.Load.providers:type_name -> toolsandbox.bus.v1.Load.ProvidersEntry
-	26, // 8: toolsandbox.bus.v1.Rollout.agent:type_name -> toolsandbox.agentgw.v1.Player
-	26, // 9: toolsandbox.bus.v1.Rollout.user:type_name -> toolsandbox.agentgw.v1.Player
-	27, // 10: toolsandbox.bus.v1.Rollout.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
-	11, // 11: toolsandbox.bus.v1.LogEntry.start:type_name -> toolsandbox.bus.v1.Start
-	12, // 12: toolsandbox.bus.v1.LogEntry.claim:type_name -> toolsandbox.bus.v1.Claim
-	13, // 13: toolsandbox.bus.v1.LogEntry.turns:type_name -> toolsandbox.bus.v1.Turn
-	16, // 14: toolsandbox.bus.v1.LogEntry.end:type_name -> toolsandbox.bus.v1.End
-	9,  // 15: toolsandbox.bus.v1.Start.rollout:type_name -> toolsandbox.bus.v1.Rollout
-	29, // 16: toolsandbox.bus.v1.Start.messages:type_name -> toolsandbox.world.v1.Message
-	30, // 17: toolsandbox.bus.v1.Start.versions:type_name -> toolsandbox.world.v1.TableVersion
-	31, // 18: toolsandbox.bus.v1.Start.clock:type_name -> toolsandbox.setup.v1.Clock
-	30, // 19: toolsandbox.bus.v1.Claim.versions:type_name -> toolsandbox.world.v1.TableVersion
-	32, // 20: toolsandbox.bus.v1.Claim.started:type_name -> google.protobuf.Timestamp
-	29, // 21: toolsandbox.bus.v1.Turn.messages:type_name -> toolsandbox.world.v1.Message
-	30, // 22: toolsandbox.bus.v1.Turn.versions:type_name -> toolsandbox.world.v1.TableVersion
-	33, // 23: toolsandbox.bus.v1.Turn.usage:type_name -> toolsandbox.agentgw.v1.Usage
-	34, // 24: toolsandbox.bus.v1.Turn.service_answers:type_name -> toolsandbox.toolhost.v1.ServiceAnswer
-	35, // 25: toolsandbox.bus.v1.Turn.remarks:type_name -> toolsandbox.agentgw.v1.Remark
-	36, // 26: toolsandbox.bus.v1.Turn.answered_by:type_name -> toolsandbox.agentgw.v1.Instance
-	37, // 27: toolsandbox.bus.v1.AnsweredTurn.role:type_name -> toolsandbox.world.v1.Role
-	36, // 28: toolsandbox.bus.v1.AnsweredTurn.instance:type_name -> toolsandbox.agentgw.v1.Instance
-	37, // 29: toolsandbox.bus.v1.TurnUsage.role:type_name -> toolsandbox.world.v1.Role
-	33, // 30: toolsandbox.bus.v1.TurnUsage.usage:type_name -> toolsandbox.agentgw.v1.Usage
-	0,  // 31: toolsandbox.bus.v1.End.reason:type_name -> toolsandbox.bus.v1.EndReason
-	15, // 32: toolsandbox.bus.v1.End.usage:type_name -> toolsandbox.bus.v1.TurnUsage
-	38, // 33: toolsandbox.bus.v1.End.failure_class:type_name -> toolsandbox.agentgw.v1.FailureClass
-	14, // 34: toolsandbox.bus.v1.End.answered:type_name -> toolsandbox.bus.v1.AnsweredTurn
-	39, // 35: toolsandbox.bus.v1.Snapshot.tables:type_name -> toolsandbox.world.v1.Table
-	9,  // 36: toolsandbox.bus.v1.Result.rollout:type_name -> toolsandbox.bus.v1.Rollout
-	16, // 37: toolsandbox.bus.v1.Result.end:type_name -> toolsandbox.bus.v1.End
-	18, // 38: toolsandbox.bus.v1.Result.milestones:type_name -> toolsandbox.bus.v1.Match
-	18, // 39: toolsandbox.bus.v1.Result.minefields:type_name -> toolsandbox.bus.v1.Match
-	19, // 40: toolsandbox.bus.v1.Result.user_flags:type_name -> toolsandbox.bus.v1.UserFlag
-	22, // 41: toolsandbox.bus.v1.Result.call_grade:type_name -> toolsandbox.bus.v1.CallGrade
-	21, // 42: toolsandbox.bus.v1.Result.causes:type_name -> toolsandbox.bus.v1.Cause
-	1,  // 43: toolsandbox.bus.v1.Cause.kind:type_name -> toolsandbox.bus.v1.CauseKind
-	37, // 44: toolsandbox.bus.v1.Cause.role:type_name -> toolsandbox.world.v1.Role
-	23, // 45: toolsandbox.bus.v1.CallGrade.euroeval:type_name -> toolsandbox.bus.v1.CallVerdict
-	23, // 46: toolsandbox.bus.v1.CallGrade.bfcl_strict:type_name -> toolsandbox.bus.v1.CallVerdict
-	8,  // 47: toolsandbox.bus.v1.Load.ProvidersEntry.value:type_name -> toolsandbox.bus.v1.ProviderLoad
-	48, // [48:48] is the sub-list for method output_type
-	48, // [48:48] is the sub-list for method input_type
-	48, // [48:48] is the sub-list for extension type_name
-	48, // [48:48] is the sub-list for extension extendee
-	0,  // [0:48] is the sub-list for field type_name
+	6,  // 0: toolsandbox.bus.v1.Sweep.scenarios:type_name -> toolsandbox.bus.v1.SweepScenario
+	27, // 1: toolsandbox.bus.v1.Sweep.agents:type_name -> toolsandbox.agentgw.v1.Player
+	27, // 2: toolsandbox.bus.v1.Sweep.users:type_name -> toolsandbox.agentgw.v1.Player
+	28, // 3: toolsandbox.bus.v1.Sweep.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
+	3,  // 4: toolsandbox.bus.v1.Sweep.fork:type_name -> toolsandbox.bus.v1.Fork
+	29, // 5: toolsandbox.bus.v1.SweepControl.spend_limit:type_name -> toolsandbox.agentgw.v1.SpendLimit
+	5,  // 6: toolsandbox.bus.v1.SweepControl.rounds:type_name -> toolsandbox.bus.v1.SweepRound
+	10, // 7: toolsandbox.bus.v1.Job.rollout:type_name -> toolsandbox.bus.v1.Rollout
+	26, // 8: toolsandbox.bus.v1.Load.providers:type_name -> toolsandbox.bus.v1.Load.ProvidersEntry
+	27, // 9: toolsandbox.bus.v1.Rollout.agent:type_name -> toolsandbox.agentgw.v1.Player
+	27, // 10: toolsandbox.bus.v1.Rollout.user:type_name -> toolsandbox.agentgw.v1.Player
+	28, // 11: toolsandbox.bus.v1.Rollout.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
+	3,  // 12: toolsandbox.bus.v1.Rollout.fork:type_name -> toolsandbox.bus.v1.Fork
+	12, // 13: toolsandbox.bus.v1.LogEntry.start:type_name -> toolsandbox.bus.v1.Start
+	13, // 14: toolsandbox.bus.v1.LogEntry.claim:type_name -> toolsandbox.bus.v1.Claim
+	14, // 15: toolsandbox.bus.v1.LogEntry.turns:type_name -> toolsandbox.bus.v1.Turn
+	17, // 16: toolsandbox.bus.v1.LogEntry.end:type_name -> toolsandbox.bus.v1.End
+	10, // 17: toolsandbox.bus.v1.Start.rollout:type_name -> toolsandbox.bus.v1.Rollout
+	30, // 18: toolsandbox.bus.v1.Start.messages:type_name -> toolsandbox.world.v1.Message
+	31, // 19: toolsandbox.bus.v1.Start.versions:type_name -> toolsandbox.world.v1.TableVersion
+	32, // 20: toolsandbox.bus.v1.Start.clock:type_name -> toolsandbox.setup.v1.Clock
+	31, // 21: toolsandbox.bus.v1.Claim.versions:type_name -> toolsandbox.world.v1.TableVersion
+	33, // 22: toolsandbox.bus.v1.Claim.started:type_name -> google.protobuf.Timestamp
+	30, // 23: toolsandbox.bus.v1.Turn.messages:type_name -> toolsandbox.world.v1.Message
+	31, // 24: toolsandbox.bus.v1.Turn.versions:type_name -> toolsandbox.world.v1.TableVersion
+	34, // 25: toolsandbox.bus.v1.Turn.usage:type_name -> toolsandbox.agentgw.v1.Usage
+	35, // 26: toolsandbox.bus.v1.Turn.service_answers:type_name -> toolsandbox.toolhost.v1.ServiceAnswer
+	36, // 27: toolsandbox.bus.v1.Turn.remarks:type_name -> toolsandbox.agentgw.v1.Remark
+	37, // 28: toolsandbox.bus.v1.Turn.answered_by:type_name -> toolsandbox.agentgw.v1.Instance
+	38, // 29: toolsandbox.bus.v1.AnsweredTurn.role:type_name -> toolsandbox.world.v1.Role
+	37, // 30: toolsandbox.bus.v1.AnsweredTurn.instance:type_name -> toolsandbox.agentgw.v1.Instance
+	38, // 31: toolsandbox.bus.v1.TurnUsage.role:type_name -> toolsandbox.world.v1.Role
+	34, // 32: toolsandbox.bus.v1.TurnUsage.usage:type_name -> toolsandbox.agentgw.v1.Usage
+	0,  // 33: toolsandbox.bus.v1.End.reason:type_name -> toolsandbox.bus.v1.EndReason
+	16, // 34: toolsandbox.bus.v1.End.usage:type_name -> toolsandbox.bus.v1.TurnUsage
+	39, // 35: toolsandbox.bus.v1.End.failure_class:type_name -> toolsandbox.agentgw.v1.FailureClass
+	15, // 36: toolsandbox.bus.v1.End.answered:type_name -> toolsandbox.bus.v1.AnsweredTurn
+	40, // 37: toolsandbox.bus.v1.Snapshot.tables:type_name -> toolsandbox.world.v1.Table
+	10, // 38: toolsandbox.bus.v1.Result.rollout:type_name -> toolsandbox.bus.v1.Rollout
+	17, // 39: toolsandbox.bus.v1.Result.end:type_name -> toolsandbox.bus.v1.End
+	19, // 40: toolsandbox.bus.v1.Result.milestones:type_name -> toolsandbox.bus.v1.Match
+	19, // 41: toolsandbox.bus.v1.Result.minefields:type_name -> toolsandbox.bus.v1.Match
+	20, // 42: toolsandbox.bus.v1.Result.user_flags:type_name -> toolsandbox.bus.v1.UserFlag
+	23, // 43: toolsandbox.bus.v1.Result.call_grade:type_name -> toolsandbox.bus.v1.CallGrade
+	22, // 44: toolsandbox.bus.v1.Result.causes:type_name -> toolsandbox.bus.v1.Cause
+	1,  // 45: toolsandbox.bus.v1.Cause.kind:type_name -> toolsandbox.bus.v1.CauseKind
+	38, // 46: toolsandbox.bus.v1.Cause.role:type_name -> toolsandbox.world.v1.Role
+	24, // 47: toolsandbox.bus.v1.CallGrade.euroeval:type_name -> toolsandbox.bus.v1.CallVerdict
+	24, // 48: toolsandbox.bus.v1.CallGrade.bfcl_strict:type_name -> toolsandbox.bus.v1.CallVerdict
+	9,  // 49: toolsandbox.bus.v1.Load.ProvidersEntry.value:type_name -> toolsandbox.bus.v1.ProviderLoad
+	50, // [50:50] is the sub-list for method output_type
+	50, // [50:50] is the sub-list for method input_type
+	50, // [50:50] is the sub-list for extension type_name
+	50, // [50:50] is the sub-list for extension extendee
+	0,  // [0:50] is the sub-list for field type_name
 }
 
 func init() { file_toolsandbox_bus_v1_bus_proto_init() }
@@ -2651,16 +2753,16 @@ func file_toolsandbox_bus_v1_bus_proto_init() {
 	if File_toolsandbox_bus_v1_bus_proto != nil {
 		return
 	}
-	file_toolsandbox_bus_v1_bus_proto_msgTypes[1].OneofWrappers = []any{}
-	file_toolsandbox_bus_v1_bus_proto_msgTypes[9].OneofWrappers = []any{}
-	file_toolsandbox_bus_v1_bus_proto_msgTypes[11].OneofWrappers = []any{}
+	file_toolsandbox_bus_v1_bus_proto_msgTypes[2].OneofWrappers = []any{}
+	file_toolsandbox_bus_v1_bus_proto_msgTypes[10].OneofWrappers = []any{}
+	file_toolsandbox_bus_v1_bus_proto_msgTypes[12].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_toolsandbox_bus_v1_bus_proto_rawDesc), len(file_toolsandbox_bus_v1_bus_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   24,
+			NumMessages:   25,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -2,6 +2,10 @@
 
 package busv1
 
+import (
+	regexp "regexp"
+)
+
 // SatisfiesRules reports whether the message certainly satisfies the rules of its proto.
 func (x *Sweep) SatisfiesRules() bool {
 	for _, v := range x.GetAgents() {
@@ -11,6 +15,37 @@ func (x *Sweep) SatisfiesRules() bool {
 	}
 	for _, v := range x.GetUsers() {
 		if !(v.SatisfiesRules()) {
+			return false
+		}
+	}
+	if x != nil && x.Fork != nil {
+		v := x.GetFork()
+		if !(v.SatisfiesRules()) {
+			return false
+		}
+	}
+	return true
+}
+
+var patternFork_Origin = regexp.MustCompile("^[A-Za-z0-9_-]{1,100}\\.[0-9]{1,10}$")
+
+// SatisfiesRules reports whether the message certainly satisfies the rules of its proto.
+func (x *Fork) SatisfiesRules() bool {
+	{
+		v := x.GetOrigin()
+		if !(patternFork_Origin.MatchString(v)) {
+			return false
+		}
+	}
+	{
+		v := x.GetMessage()
+		if !(v >= 1) {
+			return false
+		}
+	}
+	{
+		v := x.GetTrial()
+		if !(v >= 0) {
 			return false
 		}
 	}
@@ -49,6 +84,12 @@ func (x *Rollout) SatisfiesRules() bool {
 	}
 	if x != nil && x.User != nil {
 		v := x.GetUser()
+		if !(v.SatisfiesRules()) {
+			return false
+		}
+	}
+	if x != nil && x.Fork != nil {
+		v := x.GetFork()
 		if !(v.SatisfiesRules()) {
 			return false
 		}

@@ -12,8 +12,8 @@ import (
 	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	_ "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/access/v1"
 	v1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
-	v13 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
-	v12 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
+	v12 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	v13 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	v11 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	v14 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
@@ -60,7 +60,11 @@ type SweepSpec struct {
 	MaxBytes int64 `protobuf:"varint,16,opt,name=max_bytes,json=maxBytes,proto3" json:"max_bytes,omitempty"`
 	// Equal turns of the agent in a row, with equal answers to its calls, at which a rollout ends. It
 	// is scored. 0 means no limit. Unset means 8, and no limit with compat.
-	RepeatLimit   *int32 `protobuf:"varint,17,opt,name=repeat_limit,json=repeatLimit,proto3,oneof" json:"repeat_limit,omitempty"`
+	RepeatLimit *int32 `protobuf:"varint,17,opt,name=repeat_limit,json=repeatLimit,proto3,oneof" json:"repeat_limit,omitempty"`
+	// Continue a rollout instead of playing from the start: its turns are those of PutRecording, and
+	// the players take over after them. The calls in them run again, and the rollout ends as an
+	// infrastructure failure if an answer or a table differs. With it there is one scenario.
+	Fork          *v12.Fork `protobuf:"bytes,18,opt,name=fork,proto3" json:"fork,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -172,11 +176,18 @@ func (x *SweepSpec) GetRepeatLimit() int32 {
 	return 0
 }
 
+func (x *SweepSpec) GetFork() *v12.Fork {
+	if x != nil {
+		return x.Fork
+	}
+	return nil
+}
+
 // SweepScenario is one scenario of a sweep.
 type SweepScenario struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The start of the scenario.
-	Setup *v12.Setup `protobuf:"bytes,1,opt,name=setup,proto3" json:"setup,omitempty"`
+	Setup *v13.Setup `protobuf:"bytes,1,opt,name=setup,proto3" json:"setup,omitempty"`
 	// Digest of its evaluation, as EvaluatorService.PutEvaluations returned it.
 	EvaluationDigest string `protobuf:"bytes,2,opt,name=evaluation_digest,json=evaluationDigest,proto3" json:"evaluation_digest,omitempty"`
 	unknownFields    protoimpl.UnknownFields
@@ -213,7 +224,7 @@ func (*SweepScenario) Descriptor() ([]byte, []int) {
 	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{1}
 }
 
-func (x *SweepScenario) GetSetup() *v12.Setup {
+func (x *SweepScenario) GetSetup() *v13.Setup {
 	if x != nil {
 		return x.Setup
 	}
@@ -533,7 +544,7 @@ func (x *WatchSweepResponse) GetProgress() *SweepProgress {
 	return nil
 }
 
-func (x *WatchSweepResponse) GetResult() *v13.Result {
+func (x *WatchSweepResponse) GetResult() *v12.Result {
 	if x != nil {
 		if x, ok := x.Event.(*WatchSweepResponse_Result); ok {
 			return x.Result
@@ -562,7 +573,7 @@ type WatchSweepResponse_Progress struct {
 
 type WatchSweepResponse_Result struct {
 	// The result of a rollout, including results stored before the watch began.
-	Result *v13.Result `protobuf:"bytes,2,opt,name=result,proto3,oneof"`
+	Result *v12.Result `protobuf:"bytes,2,opt,name=result,proto3,oneof"`
 }
 
 type WatchSweepResponse_End struct {
@@ -1390,7 +1401,7 @@ func (x *GetTrajectoryRequest) GetRolloutId() string {
 type GetTrajectoryResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The rollout.
-	Rollout *v13.Rollout `protobuf:"bytes,1,opt,name=rollout,proto3" json:"rollout,omitempty"`
+	Rollout *v12.Rollout `protobuf:"bytes,1,opt,name=rollout,proto3" json:"rollout,omitempty"`
 	// All messages, the starting ones included, with the final value of conversation_active.
 	Messages []*v14.Message `protobuf:"bytes,2,rep,name=messages,proto3" json:"messages,omitempty"`
 	// Number of starting messages.
@@ -1398,13 +1409,13 @@ type GetTrajectoryResponse struct {
 	// All stored table versions, by table, then index.
 	Tables []*v14.Table `protobuf:"bytes,4,rep,name=tables,proto3" json:"tables,omitempty"`
 	// The end. Unset while the rollout runs.
-	End *v13.End `protobuf:"bytes,5,opt,name=end,proto3" json:"end,omitempty"`
+	End *v12.End `protobuf:"bytes,5,opt,name=end,proto3" json:"end,omitempty"`
 	// When the first worker began, by its clock.
 	Started *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=started,proto3" json:"started,omitempty"`
 	// When the last entry of its log was stored.
 	Updated *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=updated,proto3" json:"updated,omitempty"`
 	// Usage of model turns, in order.
-	Usage []*v13.TurnUsage `protobuf:"bytes,9,rep,name=usage,proto3" json:"usage,omitempty"`
+	Usage []*v12.TurnUsage `protobuf:"bytes,9,rep,name=usage,proto3" json:"usage,omitempty"`
 	// LogEntry.digest of the last entry of its log.
 	LogDigest []byte `protobuf:"bytes,10,opt,name=log_digest,json=logDigest,proto3" json:"log_digest,omitempty"`
 	// The session's digest according to the log, as in ExecuteResponse.session_digest.
@@ -1415,7 +1426,7 @@ type GetTrajectoryResponse struct {
 	// When workers played the rollout, in order.
 	Work []*Work `protobuf:"bytes,13,rep,name=work,proto3" json:"work,omitempty"`
 	// The processes that answered turns of attached agents, in the order of the turns.
-	Answered []*v13.AnsweredTurn `protobuf:"bytes,14,rep,name=answered,proto3" json:"answered,omitempty"`
+	Answered []*v12.AnsweredTurn `protobuf:"bytes,14,rep,name=answered,proto3" json:"answered,omitempty"`
 	// The last probability of success that the agent stated.
 	Confidence    *float64 `protobuf:"fixed64,15,opt,name=confidence,proto3,oneof" json:"confidence,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1452,7 +1463,7 @@ func (*GetTrajectoryResponse) Descriptor() ([]byte, []int) {
 	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{21}
 }
 
-func (x *GetTrajectoryResponse) GetRollout() *v13.Rollout {
+func (x *GetTrajectoryResponse) GetRollout() *v12.Rollout {
 	if x != nil {
 		return x.Rollout
 	}
@@ -1480,7 +1491,7 @@ func (x *GetTrajectoryResponse) GetTables() []*v14.Table {
 	return nil
 }
 
-func (x *GetTrajectoryResponse) GetEnd() *v13.End {
+func (x *GetTrajectoryResponse) GetEnd() *v12.End {
 	if x != nil {
 		return x.End
 	}
@@ -1501,7 +1512,7 @@ func (x *GetTrajectoryResponse) GetUpdated() *timestamppb.Timestamp {
 	return nil
 }
 
-func (x *GetTrajectoryResponse) GetUsage() []*v13.TurnUsage {
+func (x *GetTrajectoryResponse) GetUsage() []*v12.TurnUsage {
 	if x != nil {
 		return x.Usage
 	}
@@ -1536,7 +1547,7 @@ func (x *GetTrajectoryResponse) GetWork() []*Work {
 	return nil
 }
 
-func (x *GetTrajectoryResponse) GetAnswered() []*v13.AnsweredTurn {
+func (x *GetTrajectoryResponse) GetAnswered() []*v12.AnsweredTurn {
 	if x != nil {
 		return x.Answered
 	}
@@ -2156,7 +2167,7 @@ var File_toolsandbox_orchestrator_v1_orchestrator_proto protoreflect.FileDescrip
 
 const file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDesc = "" +
 	"\n" +
-	".toolsandbox/orchestrator/v1/orchestrator.proto\x12\x1btoolsandbox.orchestrator.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\"toolsandbox/access/v1/access.proto\x1a$toolsandbox/agentgw/v1/agentgw.proto\x1a!toolsandbox/agentgw/v1/role.proto\x1a$toolsandbox/agentgw/v1/storage.proto\x1a\x1ctoolsandbox/bus/v1/bus.proto\x1a toolsandbox/setup/v1/setup.proto\x1a&toolsandbox/toolhost/v1/toolhost.proto\x1a toolsandbox/world/v1/world.proto\"\xc6\x04\n" +
+	".toolsandbox/orchestrator/v1/orchestrator.proto\x12\x1btoolsandbox.orchestrator.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\"toolsandbox/access/v1/access.proto\x1a$toolsandbox/agentgw/v1/agentgw.proto\x1a!toolsandbox/agentgw/v1/role.proto\x1a$toolsandbox/agentgw/v1/storage.proto\x1a\x1ctoolsandbox/bus/v1/bus.proto\x1a toolsandbox/setup/v1/setup.proto\x1a&toolsandbox/toolhost/v1/toolhost.proto\x1a toolsandbox/world/v1/world.proto\"\xf4\x04\n" +
 	"\tSweepSpec\x12U\n" +
 	"\tscenarios\x18\x01 \x03(\v2*.toolsandbox.orchestrator.v1.SweepScenarioB\v\xbaH\b\x92\x01\x05\b\x01\x10\x88'R\tscenarios\x12B\n" +
 	"\x06agents\x18\x02 \x03(\v2\x1e.toolsandbox.agentgw.v1.PlayerB\n" +
@@ -2171,7 +2182,8 @@ const file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDesc = "" +
 	"\x06replay\x18\x0f \x01(\bR\x06replay\x12)\n" +
 	"\tmax_bytes\x18\x10 \x01(\x03B\f\xbaH\t\"\a\x18\x80\x80\x80\x10(\x00R\bmaxBytes\x122\n" +
 	"\frepeat_limit\x18\x11 \x01(\x05B\n" +
-	"\xbaH\a\x1a\x05\x18\xe8\a(\x00H\x00R\vrepeatLimit\x88\x01\x01B\x0f\n" +
+	"\xbaH\a\x1a\x05\x18\xe8\a(\x00H\x00R\vrepeatLimit\x88\x01\x01\x12,\n" +
+	"\x04fork\x18\x12 \x01(\v2\x18.toolsandbox.bus.v1.ForkR\x04forkB\x0f\n" +
 	"\r_repeat_limit\"\x8e\x01\n" +
 	"\rSweepScenario\x129\n" +
 	"\x05setup\x18\x01 \x01(\v2\x1b.toolsandbox.setup.v1.SetupB\x06\xbaH\x03\xc8\x01\x01R\x05setup\x12B\n" +
@@ -2379,85 +2391,87 @@ var file_toolsandbox_orchestrator_v1_orchestrator_proto_goTypes = []any{
 	nil,                           // 31: toolsandbox.orchestrator.v1.GetTrajectoryResponse.TimesEntry
 	(*v1.Player)(nil),             // 32: toolsandbox.agentgw.v1.Player
 	(v11.HostedServices)(0),       // 33: toolsandbox.toolhost.v1.HostedServices
-	(*v12.Setup)(nil),             // 34: toolsandbox.setup.v1.Setup
-	(*v1.SpendLimit)(nil),         // 35: toolsandbox.agentgw.v1.SpendLimit
-	(*v13.Result)(nil),            // 36: toolsandbox.bus.v1.Result
-	(*v13.Rollout)(nil),           // 37: toolsandbox.bus.v1.Rollout
-	(*v14.Message)(nil),           // 38: toolsandbox.world.v1.Message
-	(*v14.Table)(nil),             // 39: toolsandbox.world.v1.Table
-	(*v13.End)(nil),               // 40: toolsandbox.bus.v1.End
-	(*timestamppb.Timestamp)(nil), // 41: google.protobuf.Timestamp
-	(*v13.TurnUsage)(nil),         // 42: toolsandbox.bus.v1.TurnUsage
-	(*v13.AnsweredTurn)(nil),      // 43: toolsandbox.bus.v1.AnsweredTurn
-	(*v1.RecordedTurn)(nil),       // 44: toolsandbox.agentgw.v1.RecordedTurn
-	(*v11.ServiceAnswer)(nil),     // 45: toolsandbox.toolhost.v1.ServiceAnswer
-	(*v1.Cost)(nil),               // 46: toolsandbox.agentgw.v1.Cost
+	(*v12.Fork)(nil),              // 34: toolsandbox.bus.v1.Fork
+	(*v13.Setup)(nil),             // 35: toolsandbox.setup.v1.Setup
+	(*v1.SpendLimit)(nil),         // 36: toolsandbox.agentgw.v1.SpendLimit
+	(*v12.Result)(nil),            // 37: toolsandbox.bus.v1.Result
+	(*v12.Rollout)(nil),           // 38: toolsandbox.bus.v1.Rollout
+	(*v14.Message)(nil),           // 39: toolsandbox.world.v1.Message
+	(*v14.Table)(nil),             // 40: toolsandbox.world.v1.Table
+	(*v12.End)(nil),               // 41: toolsandbox.bus.v1.End
+	(*timestamppb.Timestamp)(nil), // 42: google.protobuf.Timestamp
+	(*v12.TurnUsage)(nil),         // 43: toolsandbox.bus.v1.TurnUsage
+	(*v12.AnsweredTurn)(nil),      // 44: toolsandbox.bus.v1.AnsweredTurn
+	(*v1.RecordedTurn)(nil),       // 45: toolsandbox.agentgw.v1.RecordedTurn
+	(*v11.ServiceAnswer)(nil),     // 46: toolsandbox.toolhost.v1.ServiceAnswer
+	(*v1.Cost)(nil),               // 47: toolsandbox.agentgw.v1.Cost
 }
 var file_toolsandbox_orchestrator_v1_orchestrator_proto_depIdxs = []int32{
 	1,  // 0: toolsandbox.orchestrator.v1.SweepSpec.scenarios:type_name -> toolsandbox.orchestrator.v1.SweepScenario
 	32, // 1: toolsandbox.orchestrator.v1.SweepSpec.agents:type_name -> toolsandbox.agentgw.v1.Player
 	32, // 2: toolsandbox.orchestrator.v1.SweepSpec.users:type_name -> toolsandbox.agentgw.v1.Player
 	33, // 3: toolsandbox.orchestrator.v1.SweepSpec.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
-	34, // 4: toolsandbox.orchestrator.v1.SweepScenario.setup:type_name -> toolsandbox.setup.v1.Setup
-	0,  // 5: toolsandbox.orchestrator.v1.CreateSweepRequest.spec:type_name -> toolsandbox.orchestrator.v1.SweepSpec
-	35, // 6: toolsandbox.orchestrator.v1.CreateSweepRequest.spend_limit:type_name -> toolsandbox.agentgw.v1.SpendLimit
-	3,  // 7: toolsandbox.orchestrator.v1.CreateSweepRequest.rollouts:type_name -> toolsandbox.orchestrator.v1.RolloutSelection
-	7,  // 8: toolsandbox.orchestrator.v1.WatchSweepResponse.progress:type_name -> toolsandbox.orchestrator.v1.SweepProgress
-	36, // 9: toolsandbox.orchestrator.v1.WatchSweepResponse.result:type_name -> toolsandbox.bus.v1.Result
-	9,  // 10: toolsandbox.orchestrator.v1.WatchSweepResponse.end:type_name -> toolsandbox.orchestrator.v1.SweepEnd
-	8,  // 11: toolsandbox.orchestrator.v1.SweepProgress.providers:type_name -> toolsandbox.orchestrator.v1.ProviderProgress
-	29, // 12: toolsandbox.orchestrator.v1.CancelSweepResponse.sweep:type_name -> toolsandbox.orchestrator.v1.SweepInfo
-	29, // 13: toolsandbox.orchestrator.v1.GetSweepResponse.sweep:type_name -> toolsandbox.orchestrator.v1.SweepInfo
-	29, // 14: toolsandbox.orchestrator.v1.UpdateSweepResponse.sweep:type_name -> toolsandbox.orchestrator.v1.SweepInfo
-	29, // 15: toolsandbox.orchestrator.v1.RequeueSweepResponse.sweep:type_name -> toolsandbox.orchestrator.v1.SweepInfo
-	37, // 16: toolsandbox.orchestrator.v1.GetTrajectoryResponse.rollout:type_name -> toolsandbox.bus.v1.Rollout
-	38, // 17: toolsandbox.orchestrator.v1.GetTrajectoryResponse.messages:type_name -> toolsandbox.world.v1.Message
-	39, // 18: toolsandbox.orchestrator.v1.GetTrajectoryResponse.tables:type_name -> toolsandbox.world.v1.Table
-	40, // 19: toolsandbox.orchestrator.v1.GetTrajectoryResponse.end:type_name -> toolsandbox.bus.v1.End
-	41, // 20: toolsandbox.orchestrator.v1.GetTrajectoryResponse.started:type_name -> google.protobuf.Timestamp
-	41, // 21: toolsandbox.orchestrator.v1.GetTrajectoryResponse.updated:type_name -> google.protobuf.Timestamp
-	42, // 22: toolsandbox.orchestrator.v1.GetTrajectoryResponse.usage:type_name -> toolsandbox.bus.v1.TurnUsage
-	31, // 23: toolsandbox.orchestrator.v1.GetTrajectoryResponse.times:type_name -> toolsandbox.orchestrator.v1.GetTrajectoryResponse.TimesEntry
-	22, // 24: toolsandbox.orchestrator.v1.GetTrajectoryResponse.work:type_name -> toolsandbox.orchestrator.v1.Work
-	43, // 25: toolsandbox.orchestrator.v1.GetTrajectoryResponse.answered:type_name -> toolsandbox.bus.v1.AnsweredTurn
-	41, // 26: toolsandbox.orchestrator.v1.Work.started:type_name -> google.protobuf.Timestamp
-	41, // 27: toolsandbox.orchestrator.v1.Work.ended:type_name -> google.protobuf.Timestamp
-	44, // 28: toolsandbox.orchestrator.v1.RecordedItem.turn:type_name -> toolsandbox.agentgw.v1.RecordedTurn
-	45, // 29: toolsandbox.orchestrator.v1.RecordedItem.answer:type_name -> toolsandbox.toolhost.v1.ServiceAnswer
-	23, // 30: toolsandbox.orchestrator.v1.GetRecordingResponse.item:type_name -> toolsandbox.orchestrator.v1.RecordedItem
-	23, // 31: toolsandbox.orchestrator.v1.PutRecordingRequest.items:type_name -> toolsandbox.orchestrator.v1.RecordedItem
-	7,  // 32: toolsandbox.orchestrator.v1.SweepInfo.progress:type_name -> toolsandbox.orchestrator.v1.SweepProgress
-	41, // 33: toolsandbox.orchestrator.v1.SweepInfo.created:type_name -> google.protobuf.Timestamp
-	35, // 34: toolsandbox.orchestrator.v1.SweepInfo.spend_limit:type_name -> toolsandbox.agentgw.v1.SpendLimit
-	46, // 35: toolsandbox.orchestrator.v1.SweepInfo.spent:type_name -> toolsandbox.agentgw.v1.Cost
-	29, // 36: toolsandbox.orchestrator.v1.ListSweepsResponse.sweeps:type_name -> toolsandbox.orchestrator.v1.SweepInfo
-	2,  // 37: toolsandbox.orchestrator.v1.OrchestratorService.CreateSweep:input_type -> toolsandbox.orchestrator.v1.CreateSweepRequest
-	5,  // 38: toolsandbox.orchestrator.v1.OrchestratorService.WatchSweep:input_type -> toolsandbox.orchestrator.v1.WatchSweepRequest
-	10, // 39: toolsandbox.orchestrator.v1.OrchestratorService.CancelSweep:input_type -> toolsandbox.orchestrator.v1.CancelSweepRequest
-	12, // 40: toolsandbox.orchestrator.v1.OrchestratorService.GetSweep:input_type -> toolsandbox.orchestrator.v1.GetSweepRequest
-	14, // 41: toolsandbox.orchestrator.v1.OrchestratorService.UpdateSweep:input_type -> toolsandbox.orchestrator.v1.UpdateSweepRequest
-	16, // 42: toolsandbox.orchestrator.v1.OrchestratorService.RequeueSweep:input_type -> toolsandbox.orchestrator.v1.RequeueSweepRequest
-	18, // 43: toolsandbox.orchestrator.v1.OrchestratorService.DeleteSweep:input_type -> toolsandbox.orchestrator.v1.DeleteSweepRequest
-	20, // 44: toolsandbox.orchestrator.v1.OrchestratorService.GetTrajectory:input_type -> toolsandbox.orchestrator.v1.GetTrajectoryRequest
-	24, // 45: toolsandbox.orchestrator.v1.OrchestratorService.GetRecording:input_type -> toolsandbox.orchestrator.v1.GetRecordingRequest
-	26, // 46: toolsandbox.orchestrator.v1.OrchestratorService.PutRecording:input_type -> toolsandbox.orchestrator.v1.PutRecordingRequest
-	28, // 47: toolsandbox.orchestrator.v1.OrchestratorService.ListSweeps:input_type -> toolsandbox.orchestrator.v1.ListSweepsRequest
-	4,  // 48: toolsandbox.orchestrator.v1.OrchestratorService.CreateSweep:output_type -> toolsandbox.orchestrator.v1.CreateSweepResponse
-	6,  // 49: toolsandbox.orchestrator.v1.OrchestratorService.WatchSweep:output_type -> toolsandbox.orchestrator.v1.WatchSweepResponse
-	11, // 50: toolsandbox.orchestrator.v1.OrchestratorService.CancelSweep:output_type -> toolsandbox.orchestrator.v1.CancelSweepResponse
-	13, // 51: toolsandbox.orchestrator.v1.OrchestratorService.GetSweep:output_type -> toolsandbox.orchestrator.v1.GetSweepResponse
-	15, // 52: toolsandbox.orchestrator.v1.OrchestratorService.UpdateSweep:output_type -> toolsandbox.orchestrator.v1.UpdateSweepResponse
-	17, // 53: toolsandbox.orchestrator.v1.OrchestratorService.RequeueSweep:output_type -> toolsandbox.orchestrator.v1.RequeueSweepResponse
-	19, // 54: toolsandbox.orchestrator.v1.OrchestratorService.DeleteSweep:output_type -> toolsandbox.orchestrator.v1.DeleteSweepResponse
-	21, // 55: toolsandbox.orchestrator.v1.OrchestratorService.GetTrajectory:output_type -> toolsandbox.orchestrator.v1.GetTrajectoryResponse
-	25, // 56: toolsandbox.orchestrator.v1.OrchestratorService.GetRecording:output_type -> toolsandbox.orchestrator.v1.GetRecordingResponse
-	27, // 57: toolsandbox.orchestrator.v1.OrchestratorService.PutRecording:output_type -> toolsandbox.orchestrator.v1.PutRecordingResponse
-	30, // 58: toolsandbox.orchestrator.v1.OrchestratorService.ListSweeps:output_type -> toolsandbox.orchestrator.v1.ListSweepsResponse
-	48, // [48:59] is the sub-list for method output_type
-	37, // [37:48] is the sub-list for method input_type
-	37, // [37:37] is the sub-list for extension type_name
-	37, // [37:37] is the sub-list for extension extendee
-	0,  // [0:37] is the sub-list for field type_name
+	34, // 4: toolsandbox.orchestrator.v1.SweepSpec.fork:type_name -> toolsandbox.bus.v1.Fork
+	35, // 5: toolsandbox.orchestrator.v1.SweepScenario.setup:type_name -> toolsandbox.setup.v1.Setup
+	0,  // 6: toolsandbox.orchestrator.v1.CreateSweepRequest.spec:type_name -> toolsandbox.orchestrator.v1.SweepSpec
+	36, // 7: toolsandbox.orchestrator.v1.CreateSweepRequest.spend_limit:type_name -> toolsandbox.agentgw.v1.SpendLimit
+	3,  // 8: toolsandbox.orchestrator.v1.CreateSweepRequest.rollouts:type_name -> toolsandbox.orchestrator.v1.RolloutSelection
+	7,  // 9: toolsandbox.orchestrator.v1.WatchSweepResponse.progress:type_name -> toolsandbox.orchestrator.v1.SweepProgress
+	37, // 10: toolsandbox.orchestrator.v1.WatchSweepResponse.result:type_name -> toolsandbox.bus.v1.Result
+	9,  // 11: toolsandbox.orchestrator.v1.WatchSweepResponse.end:type_name -> toolsandbox.orchestrator.v1.SweepEnd
+	8,  // 12: toolsandbox.orchestrator.v1.SweepProgress.providers:type_name -> toolsandbox.orchestrator.v1.ProviderProgress
+	29, // 13: toolsandbox.orchestrator.v1.CancelSweepResponse.sweep:type_name -> toolsandbox.orchestrator.v1.SweepInfo
+	29, // 14: toolsandbox.orchestrator.v1.GetSweepResponse.sweep:type_name -> toolsandbox.orchestrator.v1.SweepInfo
+	29, // 15: toolsandbox.orchestrator.v1.UpdateSweepResponse.sweep:type_name -> toolsandbox.orchestrator.v1.SweepInfo
+	29, // 16: toolsandbox.orchestrator.v1.RequeueSweepResponse.sweep:type_name -> toolsandbox.orchestrator.v1.SweepInfo
+	38, // 17: toolsandbox.orchestrator.v1.GetTrajectoryResponse.rollout:type_name -> toolsandbox.bus.v1.Rollout
+	39, // 18: toolsandbox.orchestrator.v1.GetTrajectoryResponse.messages:type_name -> toolsandbox.world.v1.Message
+	40, // 19: toolsandbox.orchestrator.v1.GetTrajectoryResponse.tables:type_name -> toolsandbox.world.v1.Table
+	41, // 20: toolsandbox.orchestrator.v1.GetTrajectoryResponse.end:type_name -> toolsandbox.bus.v1.End
+	42, // 21: toolsandbox.orchestrator.v1.GetTrajectoryResponse.started:type_name -> google.protobuf.Timestamp
+	42, // 22: toolsandbox.orchestrator.v1.GetTrajectoryResponse.updated:type_name -> google.protobuf.Timestamp
+	43, // 23: toolsandbox.orchestrator.v1.GetTrajectoryResponse.usage:type_name -> toolsandbox.bus.v1.TurnUsage
+	31, // 24: toolsandbox.orchestrator.v1.GetTrajectoryResponse.times:type_name -> toolsandbox.orchestrator.v1.GetTrajectoryResponse.TimesEntry
+	22, // 25: toolsandbox.orchestrator.v1.GetTrajectoryResponse.work:type_name -> toolsandbox.orchestrator.v1.Work
+	44, // 26: toolsandbox.orchestrator.v1.GetTrajectoryResponse.answered:type_name -> toolsandbox.bus.v1.AnsweredTurn
+	42, // 27: toolsandbox.orchestrator.v1.Work.started:type_name -> google.protobuf.Timestamp
+	42, // 28: toolsandbox.orchestrator.v1.Work.ended:type_name -> google.protobuf.Timestamp
+	45, // 29: toolsandbox.orchestrator.v1.RecordedItem.turn:type_name -> toolsandbox.agentgw.v1.RecordedTurn
+	46, // 30: toolsandbox.orchestrator.v1.RecordedItem.answer:type_name -> toolsandbox.toolhost.v1.ServiceAnswer
+	23, // 31: toolsandbox.orchestrator.v1.GetRecordingResponse.item:type_name -> toolsandbox.orchestrator.v1.RecordedItem
+	23, // 32: toolsandbox.orchestrator.v1.PutRecordingRequest.items:type_name -> toolsandbox.orchestrator.v1.RecordedItem
+	7,  // 33: toolsandbox.orchestrator.v1.SweepInfo.progress:type_name -> toolsandbox.orchestrator.v1.SweepProgress
+	42, // 34: toolsandbox.orchestrator.v1.SweepInfo.created:type_name -> google.protobuf.Timestamp
+	36, // 35: toolsandbox.orchestrator.v1.SweepInfo.spend_limit:type_name -> toolsandbox.agentgw.v1.SpendLimit
+	47, // 36: toolsandbox.orchestrator.v1.SweepInfo.spent:type_name -> toolsandbox.agentgw.v1.Cost
+	29, // 37: toolsandbox.orchestrator.v1.ListSweepsResponse.sweeps:type_name -> toolsandbox.orchestrator.v1.SweepInfo
+	2,  // 38: toolsandbox.orchestrator.v1.OrchestratorService.CreateSweep:input_type -> toolsandbox.orchestrator.v1.CreateSweepRequest
+	5,  // 39: toolsandbox.orchestrator.v1.OrchestratorService.WatchSweep:input_type -> toolsandbox.orchestrator.v1.WatchSweepRequest
+	10, // 40: toolsandbox.orchestrator.v1.OrchestratorService.CancelSweep:input_type -> toolsandbox.orchestrator.v1.CancelSweepRequest
+	12, // 41: toolsandbox.orchestrator.v1.OrchestratorService.GetSweep:input_type -> toolsandbox.orchestrator.v1.GetSweepRequest
+	14, // 42: toolsandbox.orchestrator.v1.OrchestratorService.UpdateSweep:input_type -> toolsandbox.orchestrator.v1.UpdateSweepRequest
+	16, // 43: toolsandbox.orchestrator.v1.OrchestratorService.RequeueSweep:input_type -> toolsandbox.orchestrator.v1.RequeueSweepRequest
+	18, // 44: toolsandbox.orchestrator.v1.OrchestratorService.DeleteSweep:input_type -> toolsandbox.orchestrator.v1.DeleteSweepRequest
+	20, // 45: toolsandbox.orchestrator.v1.OrchestratorService.GetTrajectory:input_type -> toolsandbox.orchestrator.v1.GetTrajectoryRequest
+	24, // 46: toolsandbox.orchestrator.v1.OrchestratorService.GetRecording:input_type -> toolsandbox.orchestrator.v1.GetRecordingRequest
+	26, // 47: toolsandbox.orchestrator.v1.OrchestratorService.PutRecording:input_type -> toolsandbox.orchestrator.v1.PutRecordingRequest
+	28, // 48: toolsandbox.orchestrator.v1.OrchestratorService.ListSweeps:input_type -> toolsandbox.orchestrator.v1.ListSweepsRequest
+	4,  // 49: toolsandbox.orchestrator.v1.OrchestratorService.CreateSweep:output_type -> toolsandbox.orchestrator.v1.CreateSweepResponse
+	6,  // 50: toolsandbox.orchestrator.v1.OrchestratorService.WatchSweep:output_type -> toolsandbox.orchestrator.v1.WatchSweepResponse
+	11, // 51: toolsandbox.orchestrator.v1.OrchestratorService.CancelSweep:output_type -> toolsandbox.orchestrator.v1.CancelSweepResponse
+	13, // 52: toolsandbox.orchestrator.v1.OrchestratorService.GetSweep:output_type -> toolsandbox.orchestrator.v1.GetSweepResponse
+	15, // 53: toolsandbox.orchestrator.v1.OrchestratorService.UpdateSweep:output_type -> toolsandbox.orchestrator.v1.UpdateSweepResponse
+	17, // 54: toolsandbox.orchestrator.v1.OrchestratorService.RequeueSweep:output_type -> toolsandbox.orchestrator.v1.RequeueSweepResponse
+	19, // 55: toolsandbox.orchestrator.v1.OrchestratorService.DeleteSweep:output_type -> toolsandbox.orchestrator.v1.DeleteSweepResponse
+	21, // 56: toolsandbox.orchestrator.v1.OrchestratorService.GetTrajectory:output_type -> toolsandbox.orchestrator.v1.GetTrajectoryResponse
+	25, // 57: toolsandbox.orchestrator.v1.OrchestratorService.GetRecording:output_type -> toolsandbox.orchestrator.v1.GetRecordingResponse
+	27, // 58: toolsandbox.orchestrator.v1.OrchestratorService.PutRecording:output_type -> toolsandbox.orchestrator.v1.PutRecordingResponse
+	30, // 59: toolsandbox.orchestrator.v1.OrchestratorService.ListSweeps:output_type -> toolsandbox.orchestrator.v1.ListSweepsResponse
+	49, // [49:60] is the sub-list for method output_type
+	38, // [38:49] is the sub-list for method input_type
+	38, // [38:38] is the sub-list for extension type_name
+	38, // [38:38] is the sub-list for extension extendee
+	0,  // [0:38] is the sub-list for field type_name
 }
 
 func init() { file_toolsandbox_orchestrator_v1_orchestrator_proto_init() }

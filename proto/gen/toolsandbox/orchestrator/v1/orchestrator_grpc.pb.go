@@ -89,8 +89,9 @@ type OrchestratorServiceClient interface {
 	// people, the exchanges with model providers, and the answers of hosted services. Read only, safe
 	// to retry. Errors: NOT_FOUND (no log).
 	GetRecording(ctx context.Context, in *GetRecordingRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[GetRecordingResponse], error)
-	// PutRecording stores items of GetRecording for a rollout that replays them, before its sweep is
-	// created. Idempotent, safe to retry. Errors: ALREADY_EXISTS (a different item is recorded).
+	// PutRecording stores items of GetRecording for a rollout that replays or forks them, before its
+	// sweep is created. Idempotent, safe to retry. Errors: ALREADY_EXISTS (a different item is
+	// recorded).
 	PutRecording(ctx context.Context, in *PutRecordingRequest, opts ...grpc.CallOption) (*PutRecordingResponse, error)
 	// ListSweeps lists sweeps by id, page by page. Read only, safe to retry. Errors: INVALID_ARGUMENT
 	// (page token).
@@ -288,8 +289,9 @@ type OrchestratorServiceServer interface {
 	// people, the exchanges with model providers, and the answers of hosted services. Read only, safe
 	// to retry. Errors: NOT_FOUND (no log).
 	GetRecording(*GetRecordingRequest, grpc.ServerStreamingServer[GetRecordingResponse]) error
-	// PutRecording stores items of GetRecording for a rollout that replays them, before its sweep is
-	// created. Idempotent, safe to retry. Errors: ALREADY_EXISTS (a different item is recorded).
+	// PutRecording stores items of GetRecording for a rollout that replays or forks them, before its
+	// sweep is created. Idempotent, safe to retry. Errors: ALREADY_EXISTS (a different item is
+	// recorded).
 	PutRecording(context.Context, *PutRecordingRequest) (*PutRecordingResponse, error)
 	// ListSweeps lists sweeps by id, page by page. Read only, safe to retry. Errors: INVALID_ARGUMENT
 	// (page token).

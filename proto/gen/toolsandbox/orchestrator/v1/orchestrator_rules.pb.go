@@ -93,6 +93,12 @@ func (x *SweepSpec) SatisfiesRules() bool {
 			return false
 		}
 	}
+	if x != nil && x.Fork != nil {
+		v := x.GetFork()
+		if !(v.SatisfiesRules()) {
+			return false
+		}
+	}
 	return true
 }
 
