@@ -3,6 +3,7 @@ package play
 import (
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/toolsandbox/toolsandbox/runs/results"
 	"github.com/toolsandbox/toolsandbox/runs/sweep"
@@ -11,29 +12,30 @@ import (
 // checkResults reports the scored rollouts of a run whose stored result is lost, before anything is
 // played again and paid again. The record then lists them as damaged. A run that was killed before
 // its first end has no list of rollouts, but the files or tables of those with a result.
-func (o *Options) checkResults(d *directory, spec sweep.Spec, run *results.Run, stored map[string]bool, stderr io.Writer) error {
+func (o *Options) checkResults(c *collector, stored map[string]bool, stderr io.Writer) error {
 	lostIn := "stream RESULT holds no readable result"
 	if stored == nil {
 		lostIn = "stream SWEEP holds no readable plan of its sweep"
 	}
-	rollouts, killed := run.Rollouts, run.Totals == nil && len(run.Resumptions) == 1 && !run.HasOnlyTables()
-	if killed {
-		rollouts = d.written(spec, run.SweepID)
+	d, run, rollouts := c.directory, c.record, c.outcomes()
+	if killed := run.Totals == nil && len(run.Resumptions) == 1 && !run.HasOnlyTables(); killed {
+		rollouts = slices.Values(d.written(c.spec, run.SweepID))
+	}
+	damaged := make(map[string]bool)
+	for _, rollout := range run.Damaged() {
+		damaged[rollout.ID] = true
 	}
 	var lost []results.Outcome
-	for i := range rollouts {
-		rollout := &rollouts[i]
-		if _, ok := stored[rollout.ID]; !ok && rollout.Scored && rollout.Damage == "" {
+	for rollout := range rollouts {
+		if _, ok := stored[rollout.ID]; !ok && rollout.Scored && !damaged[rollout.ID] {
 			rollout.Damage = fmt.Sprintf("rollout %s: %s", rollout.ID, lostIn)
-			lost = append(lost, *rollout)
+			lost = append(lost, rollout)
 		}
 	}
 	if len(lost) == 0 {
 		return nil
 	}
-	if killed {
-		run.Rollouts = lost
-	}
+	run.AddDamaged(lost)
 	if err := results.WriteRun(d.path, run); err != nil {
 		return err
 	}

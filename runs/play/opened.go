@@ -103,10 +103,9 @@ func (r *opened) create(ctx context.Context, nothing bool) (stored map[string]bo
 		if stored, err = prepared.Stored(ctx, record.SweepID); err != nil {
 			return nil, err
 		}
-		if err := r.checkResults(r.directory, r.spec, record, stored, r.stderr); err != nil {
+		if err := r.checkResults(r.collector, stored, r.stderr); err != nil {
 			return nil, err
 		}
-		record.ForgetTabled()
 		played = prepared.IsComplete(stored) && len(record.Damaged()) == 0
 	}
 	if !played {
