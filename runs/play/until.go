@@ -122,7 +122,11 @@ func (o *Options) runUntil(ctx context.Context, args []string, stdin io.Reader, 
 	}
 	c := &competition{until: o.until}
 	for _, options := range all {
-		runCtx, run, err := options.openRun(ctx, args, stdin, stdout, stderr)
+		prepared, err := options.prepareRun(ctx, args, stderr)
+		if err != nil {
+			return c.close(err)
+		}
+		runCtx, run, err := options.openRun(ctx, prepared, nil, stdin, stdout, stderr)
 		if err != nil {
 			return c.close(err)
 		}
