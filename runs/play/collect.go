@@ -344,12 +344,11 @@ func (c *collector) finish() error {
 			c.rollouts = append(c.rollouts, *c.finished[n])
 			delete(c.finished, n)
 		}
-		c.record.End(now(), c.total(), c.rollouts)
 	}
 	content, digests := make(map[string][]byte), make(map[string]string)
-	errs := c.errs
+	errs, ended := c.errs, now()
 	for _, destination := range c.into {
-		left, written, err := destination.end(c.rollouts)
+		left, written, err := destination.end(c.rollouts, ended)
 		if err != nil {
 			errs = append(errs, err)
 		}
@@ -359,6 +358,7 @@ func (c *collector) finish() error {
 	if len(errs) > 0 {
 		return errors.Join(errs...)
 	}
+	c.record.End(ended, c.total(), c.rollouts)
 	return results.WriteResults(c.directory.path, c.record, content, digests)
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/toolsandbox/toolsandbox/runs/results"
+	"github.com/toolsandbox/toolsandbox/runs/storage"
 	"github.com/toolsandbox/toolsandbox/runs/sweep"
 )
 
@@ -19,7 +20,11 @@ func (o *Options) checkResults(c *collector, stored map[string]bool, stderr io.W
 	}
 	d, run, rollouts := c.directory, c.record, c.outcomes()
 	if killed := run.Totals == nil && len(run.Resumptions) == 1 && !run.HasOnlyTables(); killed {
-		rollouts = slices.Values(d.written(c.spec, run.SweepID))
+		written, err := d.written(c.spec, run.SweepID)
+		if err != nil {
+			return err
+		}
+		rollouts = slices.Values(written)
 	}
 	damaged := make(map[string]bool)
 	for _, rollout := range run.Damaged() {
@@ -43,15 +48,18 @@ func (o *Options) checkResults(c *collector, stored map[string]bool, stderr io.W
 }
 
 // written returns the rollouts with a directory: they had a result.
-func (d *directory) written(spec sweep.Spec, sweepID string) []results.Outcome {
-	var written []results.Outcome
+func (d *directory) written(spec sweep.Spec, sweepID string) (written []results.Outcome, err error) {
 	for n := range len(spec.Scenarios) * spec.Trials {
 		name := RolloutName(spec.Scenarios[n/spec.Trials].GetSetup().GetName(), n%spec.Trials, spec.Trials)
-		if exists(d.trajectory(name)) {
+		found, err := storage.Exists(d.trajectory(name))
+		if err != nil {
+			return nil, err
+		}
+		if found {
 			written = append(written, results.Outcome{Name: name, ID: fmt.Sprintf("%s.%d", sweepID, n), Scored: true})
 		}
 	}
-	return written
+	return written, nil
 }
 
 // damage prints rollouts with damaged stored data, and returns the error; nil if there are none.

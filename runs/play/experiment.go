@@ -143,8 +143,13 @@ func (o *Options) cell(ctx context.Context, args []string, c process.Cell, stder
 // those that started before.
 func (o *Options) openExperiment(cells []*cell) (release func() error, err error) {
 	d := &directory{path: o.out}
-	isNew := !o.resume || !exists(storage.Join(o.out, results.ExperimentFile))
-	if isNew && o.resume && hasStarted(o.out) {
+	known, err := storage.Exists(storage.Join(o.out, results.ExperimentFile))
+	started, unknown := hasStarted(o.out)
+	if err := errors.Join(err, unknown); err != nil {
+		return nil, unreadable(o.out, err)
+	}
+	isNew := !o.resume || !known
+	if isNew && o.resume && started {
 		return nil, process.UsageErrorf("--resume: %s holds a run, but the settings file lists alternatives, which are a run each: choose another --out", o.out)
 	}
 	if isNew {
@@ -229,7 +234,14 @@ func remaining(limit *agentgwv1.SpendLimit, own *cell, all []*cell) (*agentgwv1.
 	}
 	left := &agentgwv1.SpendLimit{Tokens: limit.GetTokens(), CostMicros: limit.GetCostMicros()}
 	for _, c := range all {
-		if c == own || !HasRun(c.options.out) {
+		if c == own {
+			continue
+		}
+		started, err := HasRun(c.options.out)
+		if err != nil {
+			return nil, unreadable(c.options.out, err)
+		}
+		if !started {
 			continue
 		}
 		record, err := results.ReadRun(c.options.out)

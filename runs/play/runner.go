@@ -154,7 +154,10 @@ func (o *Options) prepare(ctx context.Context, stderr io.Writer, args []string) 
 			return sweep.Spec{}, process.UsageErrorf("--resume: needs --out, the directory of the run")
 		}
 		o.out, _ = results.Locate(o.out)
-		o.resume = hasStarted(o.out)
+		var err error
+		if o.resume, err = hasStarted(o.out); err != nil {
+			return sweep.Spec{}, unreadable(o.out, err)
+		}
 	}
 	specify := func(args []string) (sweep.Spec, error) { return o.specify(ctx, stderr, args) }
 	if o.replay != "" {

@@ -89,7 +89,9 @@ func (o *Options) competitors() ([]*Options, error) {
 		}
 		o.out = storage.Join("data", results.RunDirectory(strings.Join(agents, "_against_"), o.user, time.Now()))
 	}
-	if HasRun(o.out) {
+	if started, err := HasRun(o.out); err != nil {
+		return nil, unreadable(o.out, err)
+	} else if started {
 		return nil, process.UsageErrorf("--out: %s holds a run: choose another directory, in which each agent's run gets one", o.out)
 	}
 	if o.installation.Network.Remote && len(slices.Compact(slices.Sorted(slices.Values(agents)))) < len(agents) {
