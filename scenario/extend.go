@@ -140,8 +140,11 @@ func (c *checker) lineage(l *scenariov1.Lineage) {
 	}
 }
 
+// Paraphrased is the kind of a scenario that only rewords its seed.
+const Paraphrased = "paraphrased"
+
 // Kinds returns the kinds of scenarios: seed for one that extends none, paraphrased and derived.
-func Kinds() []string { return []string{"seed", "paraphrased", "derived"} }
+func Kinds() []string { return []string{"seed", Paraphrased, "derived"} }
 
 // Kind returns the kind of a scenario, which says what it changes of the seed that it comes from.
 func Kind(s *scenariov1.Scenario) string {

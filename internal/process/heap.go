@@ -42,7 +42,7 @@ const (
 	loadLimit = 448 << 20
 	// followLimit is the soft memory limit of a process that only follows rollouts, and rolloutLimit
 	// what each rollout adds to it, in bytes: a third more than what it keeps of it.
-	followLimit, rolloutLimit = 80 << 20, 1700
+	followLimit, rolloutLimit = 80 << 20, 1000
 
 	// minAddressSpace is the smallest limit of the address space, in bytes. The Go runtime reserves
 	// far more than it uses, and ends the process without a message of ours if it cannot.

@@ -51,7 +51,7 @@ const (
 	noPairOfPassed  = "no two trials of a scenario pass with calls"
 	noFault         = "no variant of a scenario makes tools fail"
 	noEnvironment   = "no variant with other tools beside its control"
-	noPrompt        = "no variant with other texts beside its control"
+	noPrompt        = "no variant or paraphrase beside its control"
 	noControlPassed = "no rollout of the control variants passes"
 	noConfidence    = "the agent states no confidence"
 	oneOutcome      = "all rollouts pass, or none does"

@@ -3,6 +3,7 @@ package analysis
 import (
 	"math"
 	"slices"
+	"strings"
 
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	"github.com/toolsandbox/toolsandbox/runs/statistics"
@@ -25,28 +26,58 @@ var (
 // robustness returns the rates of passes in variants, divided by those in their controls, 1 at
 // most.
 func (r *Run) robustness(passAt float64) []Metric {
+	rates := r.passRates(passAt)
 	return []Metric{
 		{Name: "robustness_fault_injection", title: "robustness: faults", NotMeasurable: noFault},
-		r.robustTo("robustness_structural", "robustness: environment", environment, passAt, noEnvironment),
-		r.robustTo("robustness_prompt_variation", "robustness: prompt", prompt, passAt, noPrompt),
+		robustTo("robustness_structural", "robustness: environment", rates, r.variantPairs(environment), noEnvironment),
+		robustTo("robustness_prompt_variation", "robustness: prompt", rates, append(r.variantPairs(prompt), r.paraphrasePairs()...), noPrompt),
 	}
 }
 
-// robustTo returns the robustness to variants whose last augmentation is one of these. Each is
-// compared with the variant of the same scenario that lacks this augmentation, its control.
-func (r *Run) robustTo(name, title string, augmentations []setupv1.Augmentation, passAt float64, otherwise string) Metric {
-	m := Metric{Name: name, title: title, Unit: unitPairs}
-	rates := r.passRates(passAt)
-	sums := newClusterSums(2)
-	var perturbed []statistics.Observation
+// pair is a perturbed scenario and its control, of one base scenario.
+type pair struct{ perturbed, control, base string }
+
+// variantPairs returns the variants whose last augmentation is one of these. The control is the
+// variant of the same scenario that lacks this augmentation.
+func (r *Run) variantPairs(augmentations []setupv1.Augmentation) []pair {
+	var all []pair
 	for _, plain := range r.plainScenarios() {
 		for _, v := range scenario.NamedVariants()[1:] {
 			last := len(v.Augmentations) - 1
-			control, ok := rates[plain.name+suffixOf(v.Augmentations[:last])]
-			if rate, played := rates[plain.name+v.Suffix]; ok && played && slices.Contains(augmentations, v.Augmentations[last]) {
-				sums.add(plain.base, rate, control)
-				perturbed = append(perturbed, statistics.Observation{Cluster: plain.base, Value: rate})
+			if slices.Contains(augmentations, v.Augmentations[last]) {
+				all = append(all, pair{plain.name + v.Suffix, plain.name + suffixOf(v.Augmentations[:last]), plain.base})
 			}
+		}
+	}
+	return all
+}
+
+// paraphrasePairs returns the scenarios that only reword their seed. The control is the seed in the
+// same variant.
+func (r *Run) paraphrasePairs() []pair {
+	var all []pair
+	known := make(map[string]bool)
+	for _, played := range r.rollouts {
+		name := played.scenario
+		if r.record == nil || known[name] || r.record.Lineages[name].Kind != scenario.Paraphrased {
+			continue
+		}
+		known[name] = true
+		all = append(all, pair{name, played.base + strings.TrimPrefix(name, scenario.BaseName(name)), played.base})
+	}
+	return all
+}
+
+// robustTo returns the robustness by the pairs that were both played.
+func robustTo(name, title string, rates map[string]float64, pairs []pair, otherwise string) Metric {
+	m := Metric{Name: name, title: title, Unit: unitPairs}
+	sums := newClusterSums(2)
+	var perturbed []statistics.Observation
+	for _, p := range pairs {
+		control, ok := rates[p.control]
+		if rate, played := rates[p.perturbed]; ok && played {
+			sums.add(p.base, rate, control)
+			perturbed = append(perturbed, statistics.Observation{Cluster: p.base, Value: rate})
 		}
 	}
 	if m.Count = len(perturbed); m.Count == 0 {

@@ -16,6 +16,7 @@ import (
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/runs/results"
+	"github.com/toolsandbox/toolsandbox/scenario"
 )
 
 // trialOf is a rollout of a test: its score and what the card reads besides.
@@ -145,6 +146,28 @@ func TestCardOfExtensions(t *testing.T) {
 	}
 	_, metrics := carded(t, run)
 	if m := metrics["robustness_structural"]; m.Value == nil || *m.Value != 0.5 || m.Count != 2 || m.Scenarios != 1 {
+		t.Errorf("got %+v, want 0.5 of two pairs of one seed", m)
+	}
+}
+
+// TestCardOfParaphrases compares scenarios that reword a seed with the seed, variant by variant.
+// Another world is no other wording.
+func TestCardOfParaphrases(t *testing.T) {
+	run := runOf(map[string]string{"seed": "1.0", "seed_all_tools": "1.0", "reworded": "0.0", "reworded_all_tools": "1.0", "changed": "0.0"})
+	lineages := make(map[string]results.Lineage)
+	for i := range run.rollouts {
+		r := &run.rollouts[i]
+		switch name := scenario.BaseName(r.scenario); name {
+		case "reworded":
+			lineages[r.scenario] = results.Lineage{Extends: "seed", Seed: "seed", Kind: "paraphrased"}
+		case "changed":
+			lineages[r.scenario] = results.Lineage{Extends: "seed", Seed: "seed", Kind: "derived"}
+		}
+		r.base = "seed"
+	}
+	run.record = &results.Run{Lineages: lineages}
+	_, metrics := carded(t, run)
+	if m := metrics["robustness_prompt_variation"]; m.Value == nil || *m.Value != 0.5 || m.Count != 2 || m.Scenarios != 1 {
 		t.Errorf("got %+v, want 0.5 of two pairs of one seed", m)
 	}
 }

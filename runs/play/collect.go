@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"maps"
 	"slices"
 	"strconv"
@@ -15,6 +16,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/toolsandbox/toolsandbox/internal/euroeval"
 	"github.com/toolsandbox/toolsandbox/internal/measure"
@@ -58,6 +60,7 @@ type collector struct {
 
 	mu       sync.Mutex
 	finished map[int]*results.Rollout // by number in the plan
+	shared   *results.Shared          // of their results
 	errs     []error
 }
 
@@ -72,7 +75,7 @@ func newCollector(
 	c := &collector{
 		spec: spec, scenarios: make(map[string]*scenariov1.Scenario, len(spec.Scenarios)),
 		directory: directory, record: record, euroeval: &euroEvalRecords{run: record, draws: draws},
-		earlier: make(map[string]results.Outcome), settled: make(map[int]bool), finished: make(map[int]*results.Rollout),
+		earlier: make(map[string]results.Outcome), settled: make(map[int]bool), finished: make(map[int]*results.Rollout), shared: results.NewShared(),
 	}
 	for _, scenario := range spec.Scenarios {
 		c.scenarios[scenario.GetSetup().GetName()] = scenario
@@ -98,18 +101,29 @@ func (c *collector) open(stderr io.Writer) error {
 		opened.Fence = func() error { return c.record.Fence(c.directory.path) }
 		c.tables = &tables{Tables: opened, settled: c.settled}
 		c.into = append(c.into, c.tables)
-		if c.record.HasOnlyTables() {
-			c.record.SetRollouts(played)
-		}
 		c.takeOver(played)
 	}
 	c.into = append(c.into, c.euroeval)
-	for _, rollout := range c.record.Rollouts {
-		if !c.isDone(number(rollout.ID)) {
-			c.earlier[rollout.ID] = rollout
+	for o := range c.outcomes() {
+		if !c.isDone(number(o.ID)) {
+			c.earlier[o.ID] = o
 		}
 	}
 	return nil
+}
+
+// outcomes returns those of the rollouts that have ended before, in the order of the plan.
+func (c *collector) outcomes() iter.Seq[results.Outcome] {
+	if !c.record.HasOnlyTables() {
+		return slices.Values(c.record.Rollouts)
+	}
+	return func(yield func(results.Outcome) bool) {
+		for _, n := range slices.Sorted(maps.Keys(c.finished)) {
+			if !yield(c.finished[n].Outcome()) {
+				return
+			}
+		}
+	}
 }
 
 // takeOver takes over the rollouts that the tables hold.
@@ -117,6 +131,15 @@ func (c *collector) takeOver(played []results.Rollout) {
 	replayed := make(map[string]bool)
 	for _, rollout := range c.record.Damaged() {
 		replayed[rollout.ID] = true
+	}
+	if c.record.HasOnlyTables() {
+		var damaged []results.Outcome
+		for _, rollout := range played {
+			if id := rollout.Result.GetRollout().GetId(); rollout.Damage != "" && !replayed[id] {
+				damaged = append(damaged, rollout.Outcome())
+			}
+		}
+		c.record.AddDamaged(damaged)
 	}
 	for i := range played {
 		rollout := &played[i]
@@ -135,11 +158,13 @@ func (c *collector) takeOver(played []results.Rollout) {
 	}
 }
 
-// share replaces the rollout of a result by that of the plan, with which all share the names and
-// the players.
+// share reduces the rollout of a result to what the run's files name. All share the names and the
+// players of the plan.
 func share(result *busv1.Result, planned *busv1.Rollout) {
-	planned.Seed = result.GetRollout().GetSeed()
-	result.Rollout = planned
+	r := result.GetRollout()
+	id, seed := r.GetId(), r.GetSeed()
+	proto.Reset(r)
+	r.Id, r.Seed, r.Scenario, r.Trial, r.Agent, r.User = id, seed, planned.GetScenario(), planned.GetTrial(), planned.GetAgent(), planned.GetUser()
 }
 
 // isDone reports whether a rollout needs no fetching. Files may have been changed or lost.
@@ -193,6 +218,7 @@ func (c *collector) collect(result *busv1.Result) {
 		}
 		return
 	}
+	c.shared.Result(rollout.Result)
 	c.finished[n] = &rollout
 	c.progress.Add(rowOf(rollout))
 }
@@ -325,14 +351,13 @@ func (c *collector) finish() error {
 		c.rollouts = make([]results.Rollout, 0, len(c.finished))
 		for _, n := range slices.Sorted(maps.Keys(c.finished)) {
 			c.rollouts = append(c.rollouts, *c.finished[n])
+			delete(c.finished, n)
 		}
-		c.finished = nil
-		c.record.End(now(), c.total(), c.rollouts)
 	}
 	content, digests := make(map[string][]byte), make(map[string]string)
-	errs := c.errs
+	errs, ended := c.errs, now()
 	for _, destination := range c.into {
-		left, written, err := destination.end(c.rollouts)
+		left, written, err := destination.end(c.rollouts, ended)
 		if err != nil {
 			errs = append(errs, err)
 		}
@@ -342,6 +367,7 @@ func (c *collector) finish() error {
 	if len(errs) > 0 {
 		return errors.Join(errs...)
 	}
+	c.record.End(ended, c.total(), c.rollouts)
 	return results.WriteResults(c.directory.path, c.record, content, digests)
 }
 

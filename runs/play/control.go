@@ -25,10 +25,13 @@ func WithSocket(out string) func(context.Context, standalone.Config, rpc.Options
 	return func(ctx context.Context, cfg standalone.Config, parts rpc.Options, do func(context.Context, *rpc.Node) error) (err error) {
 		out, _ = results.Locate(out)
 		target, closeTarget, err := rpc.SocketTarget(ctx, Socket(out))
-		if err != nil && HasRun(out) {
-			return process.UsageErrorf("--out: no process plays the run in %s at the moment: continue it with toolsandbox run --out %[1]s --resume", out)
-		}
 		if err != nil {
+			switch started, err := HasRun(out); {
+			case err != nil:
+				return unreadable(out, err)
+			case started:
+				return process.UsageErrorf("--out: no process plays the run in %s at the moment: continue it with toolsandbox run --out %[1]s --resume", out)
+			}
 			return process.UsageErrorf("--out: %s holds no run", out)
 		}
 		defer func() { err = errors.Join(err, closeTarget()) }()

@@ -3,37 +3,44 @@ package play
 import (
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/toolsandbox/toolsandbox/runs/results"
+	"github.com/toolsandbox/toolsandbox/runs/storage"
 	"github.com/toolsandbox/toolsandbox/runs/sweep"
 )
 
 // checkResults reports the scored rollouts of a run whose stored result is lost, before anything is
 // played again and paid again. The record then lists them as damaged. A run that was killed before
 // its first end has no list of rollouts, but the files or tables of those with a result.
-func (o *Options) checkResults(d *directory, spec sweep.Spec, run *results.Run, stored map[string]bool, stderr io.Writer) error {
+func (o *Options) checkResults(c *collector, stored map[string]bool, stderr io.Writer) error {
 	lostIn := "stream RESULT holds no readable result"
 	if stored == nil {
 		lostIn = "stream SWEEP holds no readable plan of its sweep"
 	}
-	rollouts, killed := run.Rollouts, run.Totals == nil && len(run.Resumptions) == 1 && !run.HasOnlyTables()
-	if killed {
-		rollouts = d.written(spec, run.SweepID)
+	d, run, rollouts := c.directory, c.record, c.outcomes()
+	if killed := run.Totals == nil && len(run.Resumptions) == 1 && !run.HasOnlyTables(); killed {
+		written, err := d.written(c.spec, run.SweepID)
+		if err != nil {
+			return err
+		}
+		rollouts = slices.Values(written)
+	}
+	damaged := make(map[string]bool)
+	for _, rollout := range run.Damaged() {
+		damaged[rollout.ID] = true
 	}
 	var lost []results.Outcome
-	for i := range rollouts {
-		rollout := &rollouts[i]
-		if _, ok := stored[rollout.ID]; !ok && rollout.Scored && rollout.Damage == "" {
+	for rollout := range rollouts {
+		if _, ok := stored[rollout.ID]; !ok && rollout.Scored && !damaged[rollout.ID] {
 			rollout.Damage = fmt.Sprintf("rollout %s: %s", rollout.ID, lostIn)
-			lost = append(lost, *rollout)
+			lost = append(lost, rollout)
 		}
 	}
 	if len(lost) == 0 {
 		return nil
 	}
-	if killed {
-		run.Rollouts = lost
-	}
+	run.AddDamaged(lost)
 	if err := results.WriteRun(d.path, run); err != nil {
 		return err
 	}
@@ -41,15 +48,18 @@ func (o *Options) checkResults(d *directory, spec sweep.Spec, run *results.Run, 
 }
 
 // written returns the rollouts with a directory: they had a result.
-func (d *directory) written(spec sweep.Spec, sweepID string) []results.Outcome {
-	var written []results.Outcome
+func (d *directory) written(spec sweep.Spec, sweepID string) (written []results.Outcome, err error) {
 	for n := range len(spec.Scenarios) * spec.Trials {
 		name := RolloutName(spec.Scenarios[n/spec.Trials].GetSetup().GetName(), n%spec.Trials, spec.Trials)
-		if exists(d.trajectory(name)) {
+		found, err := storage.Exists(d.trajectory(name))
+		if err != nil {
+			return nil, err
+		}
+		if found {
 			written = append(written, results.Outcome{Name: name, ID: fmt.Sprintf("%s.%d", sweepID, n), Scored: true})
 		}
 	}
-	return written
+	return written, nil
 }
 
 // damage prints rollouts with damaged stored data, and returns the error; nil if there are none.

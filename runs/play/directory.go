@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/toolsandbox/toolsandbox/internal/process"
@@ -60,19 +61,24 @@ func openDirectory(path string, resume bool) (*directory, error) {
 
 // check rejects a directory in which no run can start, or continue.
 func (d *directory) check(resume bool) error {
+	started, err := HasRun(d.path)
+	if err != nil {
+		return unreadable(d.path, err)
+	}
 	switch {
-	case resume && !exists(d.runFile()):
+	case resume && !started:
 		return process.UsageErrorf("--resume: the run in %s has lost its %s: restore a copy of it, or start the run again with another --out", d.path, results.RunFile)
 	case resume:
 		return nil
-	case exists(storage.Join(d.path, results.ExperimentFile)):
-		return process.UsageErrorf("--out: %s holds an experiment: continue it with its --config and --resume, or choose another directory", d.path)
-	case exists(d.runFile()):
+	case started:
 		return process.UsageErrorf("--out: %s holds a run: continue it with --resume or choose another directory", d.path)
 	}
 	names, err := storage.ReadDir(d.path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("output directory %s cannot be read: %w: choose another --out", d.path, err)
+		return unreadable(d.path, err)
+	}
+	if slices.Contains(names, results.ExperimentFile) {
+		return process.UsageErrorf("--out: %s holds an experiment: continue it with its --config and --resume, or choose another directory", d.path)
 	}
 	for _, name := range names {
 		if name == results.SummaryFile {
@@ -87,8 +93,15 @@ func (d *directory) check(resume bool) error {
 
 // hasStarted reports whether a directory holds a run or what is left of one. --resume starts a run
 // in any other directory.
-func hasStarted(path string) bool {
-	return HasRun(path) || exists(storage.Join(path, results.SummaryFile))
+func hasStarted(path string) (bool, error) {
+	if started, err := HasRun(path); started || err != nil {
+		return started, err
+	}
+	return storage.Exists(storage.Join(path, results.SummaryFile))
+}
+
+func unreadable(path string, err error) error {
+	return fmt.Errorf("output directory %s cannot be read: %w: choose another --out", path, err)
 }
 
 // data returns the default directory for the services' data. That of a run in a bucket is in the
@@ -120,8 +133,6 @@ func (d *directory) trajectory(name string) string {
 	return storage.Join(d.path, results.TrajectoriesDirectory, name)
 }
 
-func exists(path string) bool { return storage.Exists(path) }
-
 // DataDirectory returns the default directory of a run's services' data, which is that of its
 // experiment if it belongs to one. out is the run's output directory.
 func DataDirectory(out string) string {
@@ -137,4 +148,4 @@ func Socket(out string) string {
 }
 
 // HasRun returns whether a run has started in an output directory.
-func HasRun(out string) bool { return exists((&directory{path: out}).runFile()) }
+func HasRun(out string) (bool, error) { return storage.Exists((&directory{path: out}).runFile()) }

@@ -50,16 +50,19 @@ func (o *Options) experiment(ctx context.Context, args []string, matrix process.
 	if err != nil {
 		return err
 	}
-	release, err := o.openExperiment(args, cells)
+	release, err := o.openExperiment(cells)
 	if err != nil {
 		return err
 	}
 	defer func() { err = standalone.Join(err, release()) }()
-	return o.on(ctx, stderr, func(ctx context.Context, running *standalone.Installation) error {
-		played := &playedCells{text: stdout, asJSON: o.asJSON}
-		err := o.playCells(ctx, running, args, cells, played, stdin, stderr)
-		return errors.Join(err, played.end(o.out, stderr))
-	})
+	var closing closers
+	running, err := o.start(ctx, stderr, &closing)
+	if err != nil {
+		return closing.close(err)
+	}
+	played := &playedCells{text: stdout, asJSON: o.asJSON}
+	err = o.playCells(ctx, running, cells, played, stdin, stderr)
+	return closing.close(errors.Join(err, played.end(o.out, stderr)))
 }
 
 // checkExperiment rejects flags that name one run.
@@ -138,10 +141,15 @@ func (o *Options) cell(ctx context.Context, args []string, c process.Cell, stder
 
 // openExperiment makes and locks the directory of the experiment, lists the runs in it and checks
 // those that started before.
-func (o *Options) openExperiment(args []string, cells []*cell) (release func() error, err error) {
+func (o *Options) openExperiment(cells []*cell) (release func() error, err error) {
 	d := &directory{path: o.out}
-	isNew := !o.resume || !exists(storage.Join(o.out, results.ExperimentFile))
-	if isNew && o.resume && hasStarted(o.out) {
+	known, err := storage.Exists(storage.Join(o.out, results.ExperimentFile))
+	started, unknown := hasStarted(o.out)
+	if err := errors.Join(err, unknown); err != nil {
+		return nil, unreadable(o.out, err)
+	}
+	isNew := !o.resume || !known
+	if isNew && o.resume && started {
 		return nil, process.UsageErrorf("--resume: %s holds a run, but the settings file lists alternatives, which are a run each: choose another --out", o.out)
 	}
 	if isNew {
@@ -164,7 +172,7 @@ func (o *Options) openExperiment(args []string, cells []*cell) (release func() e
 		}
 		experiment.Runs = append(experiment.Runs, results.ExperimentRun{Directory: c.Name, Settings: settings})
 		if c.options.resume { // a mistake is told before the first rollout
-			started, _, err := c.options.open(args, c.run.setFlags, c.run.spec)
+			started, _, err := c.options.open(c.run)
 			if err == nil {
 				err = started.release()
 			}
@@ -181,14 +189,14 @@ func (o *Options) openExperiment(args []string, cells []*cell) (release func() e
 
 // playCells plays the cells in their order.
 func (o *Options) playCells(
-	ctx context.Context, running *standalone.Installation, args []string, cells []*cell, played *playedCells, stdin io.Reader, stderr io.Writer,
+	ctx context.Context, running *standalone.Installation, cells []*cell, played *playedCells, stdin io.Reader, stderr io.Writer,
 ) error {
 	var failed []error
 	for i, c := range cells {
 		if _, err := fmt.Fprintf(stderr, "run %d of %d: %s\n", i+1, len(cells), c.Name); err != nil {
 			return err
 		}
-		err := c.play(ctx, running, args, cells, played, stdin, stderr)
+		err := c.play(ctx, running, cells, played, stdin, stderr)
 		if err == nil {
 			continue
 		}
@@ -205,22 +213,17 @@ func (o *Options) playCells(
 
 // play plays a cell.
 func (c *cell) play(
-	ctx context.Context, running *standalone.Installation, args []string, all []*cell, played *playedCells, stdin io.Reader, stderr io.Writer,
+	ctx context.Context, running *standalone.Installation, all []*cell, played *playedCells, stdin io.Reader, stderr io.Writer,
 ) (err error) {
-	spec := c.run.spec
-	if spec.Limit, err = remaining(spec.Limit, c, all); err != nil {
-		return err
-	}
-	directory, record, err := c.options.open(args, c.run.setFlags, spec)
-	if err != nil {
+	run := c.run
+	if run.spec.Limit, err = remaining(run.spec.Limit, c, all); err != nil {
 		return err
 	}
 	stdout, err := played.start(c.Name, c.options.out)
 	if err != nil {
-		return standalone.Join(err, directory.release())
+		return err
 	}
-	err = c.options.playRun(ctx, running, spec, directory, record, stdin, stdout, stderr)
-	return standalone.Join(err, directory.release())
+	return c.options.playRun(ctx, run, running, stdin, stdout, stderr)
 }
 
 // remaining returns what the other runs of an experiment leave of its spend limit. The error is a
@@ -231,7 +234,14 @@ func remaining(limit *agentgwv1.SpendLimit, own *cell, all []*cell) (*agentgwv1.
 	}
 	left := &agentgwv1.SpendLimit{Tokens: limit.GetTokens(), CostMicros: limit.GetCostMicros()}
 	for _, c := range all {
-		if c == own || !HasRun(c.options.out) {
+		if c == own {
+			continue
+		}
+		started, err := HasRun(c.options.out)
+		if err != nil {
+			return nil, unreadable(c.options.out, err)
+		}
+		if !started {
 			continue
 		}
 		record, err := results.ReadRun(c.options.out)

@@ -17,47 +17,67 @@ import (
 	"github.com/toolsandbox/toolsandbox/runs/sweep"
 )
 
-// opened is a run whose directory and services are open. Close it.
+// opened is a run with its directory locked, its services running and its results open. Close it.
 type opened struct {
 	*Options
+	closers
 	spec      sweep.Spec
 	directory *directory
 	services  *standalone.Installation
 	collector *collector
 	stderr    io.Writer
-	closing   []func() error // in the order of opening
 }
 
-// openRun opens the directory of a run and services of its own. The context of the run ends when a
-// person at the terminal leaves.
-func (o *Options) openRun(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) (_ context.Context, run *opened, err error) {
-	prepared, err := o.prepareRun(ctx, args, stderr)
+// closers closes what was opened, in reverse.
+type closers struct{ all []func() error }
+
+func (c *closers) onClose(f func() error) { c.all = append(c.all, f) }
+
+// close returns err with what went wrong.
+func (c *closers) close(err error) error {
+	for _, f := range slices.Backward(c.all) {
+		err = standalone.Join(err, f())
+	}
+	return err
+}
+
+// openRun opens a run on running services, or on its own if those are nil. The returned context
+// ends when a person at the terminal leaves.
+func (o *Options) openRun(
+	ctx context.Context, prepared preparedRun, running *standalone.Installation, stdin io.Reader, stdout, stderr io.Writer,
+) (_ context.Context, run *opened, err error) {
+	directory, record, err := o.open(prepared)
 	if err != nil {
 		return nil, nil, err
 	}
-	directory, record, err := o.open(args, prepared.setFlags, prepared.spec)
-	if err != nil {
-		return nil, nil, err
-	}
-	run = &opened{Options: o, spec: prepared.spec, directory: directory, stderr: stderr}
+	run = &opened{Options: o, spec: prepared.spec, directory: directory, services: running, stderr: stderr}
 	run.onClose(directory.release)
-	defer func() {
-		if err != nil {
-			err = run.close(err)
-		}
-	}()
+	if running == nil {
+		run.services, err = o.start(ctx, stderr, &run.closers)
+	}
+	if err == nil {
+		ctx, err = run.begin(ctx, record, stdin, stdout)
+	}
+	if err != nil {
+		return nil, nil, run.close(err)
+	}
+	return ctx, run, nil
+}
+
+// start starts the services of the flags, or connects to remote ones.
+func (o *Options) start(ctx context.Context, stderr io.Writer, closing *closers) (*standalone.Installation, error) {
 	traces, err := telemetry.Start(ctx, o.telemetry, "toolsandbox")
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	logger := o.log.New(stderr)
-	run.onClose(func() error { traces.Finish(ctx, logger); return nil })
-	if run.services, err = standalone.Start(ctx, o.installation, rpc.Options{Logger: logger, Telemetry: traces}); err != nil {
-		return nil, nil, err
+	closing.onClose(func() error { traces.Finish(ctx, logger); return nil })
+	running, err := standalone.Start(ctx, o.installation, rpc.Options{Logger: logger, Telemetry: traces})
+	if err != nil {
+		return nil, err
 	}
-	run.onClose(run.services.Close)
-	ctx, err = run.begin(ctx, record, stdin, stdout)
-	return ctx, run, err
+	closing.onClose(running.Close)
+	return running, nil
 }
 
 // begin opens what collects the results of a run and, for a person who plays, the terminal.
@@ -77,16 +97,6 @@ func (r *opened) begin(ctx context.Context, record *results.Run, stdin io.Reader
 	return ctx, r.collector.open(r.stderr)
 }
 
-func (r *opened) onClose(f func() error) { r.closing = append(r.closing, f) }
-
-// close closes what is open, and returns err with what went wrong.
-func (r *opened) close(err error) error {
-	for _, f := range slices.Backward(r.closing) {
-		err = standalone.Join(err, f())
-	}
-	return err
-}
-
 // create creates the sweep and starts the collector. It returns the stored results of a resumed
 // run. With nothing, no rollout is queued.
 func (r *opened) create(ctx context.Context, nothing bool) (stored map[string]bool, err error) {
@@ -103,10 +113,9 @@ func (r *opened) create(ctx context.Context, nothing bool) (stored map[string]bo
 		if stored, err = prepared.Stored(ctx, record.SweepID); err != nil {
 			return nil, err
 		}
-		if err := r.checkResults(r.directory, r.spec, record, stored, r.stderr); err != nil {
+		if err := r.checkResults(r.collector, stored, r.stderr); err != nil {
 			return nil, err
 		}
-		record.ForgetTabled()
 		played = prepared.IsComplete(stored) && len(record.Damaged()) == 0
 	}
 	if !played {

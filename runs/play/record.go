@@ -185,19 +185,20 @@ func directoryName(p *agentgwv1.Player) string { return cmp.Or(p.GetModel().GetM
 
 // open opens the output directory, determines the directory of the services' data, and returns the
 // new or resumed record of the run.
-func (o *Options) open(args, setFlags []string, spec sweep.Spec) (*directory, *results.Run, error) {
+func (o *Options) open(prepared preparedRun) (*directory, *results.Run, error) {
 	if o.out == "" {
 		if o.flags.Changed("out") {
 			return nil, nil, process.UsageErrorf("--out: empty, expected a directory for the results")
 		}
-		o.out = storage.Join("data", results.RunDirectory(directoryName(spec.Agents[0]), directoryName(spec.Users[0]), time.Now()))
+		agent, user := prepared.spec.Agents[0], prepared.spec.Users[0]
+		o.out = storage.Join("data", results.RunDirectory(directoryName(agent), directoryName(user), time.Now()))
 	}
 	d, err := openDirectory(o.out, o.resume)
 	if err != nil {
 		return nil, nil, err
 	}
 	o.installation.Dir, o.installation.Network.Socket = cmp.Or(o.dataDir, d.data()), Socket(o.out)
-	run, err := o.record(args, setFlags, spec)
+	run, err := o.record(prepared.args, prepared.setFlags, prepared.spec)
 	if err == nil && o.resume {
 		run, err = o.resumed(d, run)
 	}

@@ -49,7 +49,11 @@ func (o *Options) resumed(d *directory, now *results.Run) (*results.Run, error) 
 	case run.SpecDigest != now.SpecDigest:
 		return nil, process.UsageErrorf("--resume: files that flags name have changed since the run in %s started: restore those of --agent, --user or --replay and the token of attached agents, or choose another --out", d.path)
 	}
-	if !o.installation.Network.Remote && !exists(storage.Join(o.installation.Dir, rpc.StreamDirectory)) {
+	streams, err := storage.Exists(storage.Join(o.installation.Dir, rpc.StreamDirectory))
+	if err != nil {
+		return nil, fmt.Errorf("resume: %w", err)
+	}
+	if !o.installation.Network.Remote && !streams {
 		return nil, process.UsageErrorf("--resume: the rollouts of the run in %s are not in %s: repeat its --data-dir or --remote, or choose another --out", d.path, o.installation.Dir)
 	}
 	if o.formats != nil && !slices.Equal(run.Results, now.Results) {

@@ -14,7 +14,6 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/euroeval"
 	"github.com/toolsandbox/toolsandbox/internal/process"
-	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	"github.com/toolsandbox/toolsandbox/internal/telemetry"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
@@ -159,7 +158,10 @@ func (o *Options) prepare(ctx context.Context, stderr io.Writer, args []string) 
 			return sweep.Spec{}, process.UsageErrorf("--resume: needs --out, the directory of the run")
 		}
 		o.out, _ = results.Locate(o.out)
-		o.resume = hasStarted(o.out)
+		var err error
+		if o.resume, err = hasStarted(o.out); err != nil {
+			return sweep.Spec{}, unreadable(o.out, err)
+		}
 	}
 	specify := func(args []string) (sweep.Spec, error) { return o.specify(ctx, stderr, args) }
 	switch {
@@ -315,23 +317,17 @@ func (o *Options) Run(ctx context.Context, args []string, matrix process.Matrix,
 	case o.until.active():
 		return o.runUntil(ctx, args, stdin, stdout, stderr)
 	}
-	run, err := o.prepareRun(ctx, args, stderr)
+	prepared, err := o.prepareRun(ctx, args, stderr)
 	if err != nil {
 		return err
 	}
-	directory, record, err := o.open(args, run.setFlags, run.spec)
-	if err != nil {
-		return err
-	}
-	err = o.on(ctx, stderr, func(ctx context.Context, running *standalone.Installation) error {
-		return o.playRun(ctx, running, run.spec, directory, record, stdin, stdout, stderr)
-	})
-	return standalone.Join(err, directory.release())
+	return o.playRun(ctx, prepared, nil, stdin, stdout, stderr)
 }
 
-// preparedRun is what the flags of a run say.
+// preparedRun is what the command line says of a run.
 type preparedRun struct {
 	spec sweep.Spec
+	args []string
 	// setFlags are the flags other than defaults.
 	setFlags []string
 }
@@ -342,39 +338,20 @@ func (o *Options) prepareRun(ctx context.Context, args []string, stderr io.Write
 	if err == nil {
 		err = checkScripts(spec, stderr)
 	}
-	return preparedRun{spec, names}, err
+	return preparedRun{spec, args, names}, err
 }
 
-// on calls do with the installation of the flags, and closes that.
-func (o *Options) on(ctx context.Context, stderr io.Writer, do func(context.Context, *standalone.Installation) error) (err error) {
-	traces, err := telemetry.Start(ctx, o.telemetry, "toolsandbox")
+// playRun plays a run to its end on running services, or on its own if those are nil.
+func (o *Options) playRun(ctx context.Context, prepared preparedRun, running *standalone.Installation, stdin io.Reader, stdout, stderr io.Writer) error {
+	ctx, run, err := o.openRun(ctx, prepared, running, stdin, stdout, stderr)
 	if err != nil {
-		return err
-	}
-	logger := o.log.New(stderr)
-	defer traces.Finish(ctx, logger)
-	running, err := standalone.Start(ctx, o.installation, rpc.Options{Logger: logger, Telemetry: traces})
-	if err != nil {
-		return err
-	}
-	defer func() { err = standalone.Join(err, running.Close()) }()
-	return do(ctx, running)
-}
-
-// playRun plays a run on a running installation.
-func (o *Options) playRun(
-	ctx context.Context, running *standalone.Installation, spec sweep.Spec, directory *directory, record *results.Run, stdin io.Reader, stdout, stderr io.Writer,
-) (err error) {
-	run := &opened{Options: o, spec: spec, directory: directory, services: running, stderr: stderr}
-	defer func() { err = run.close(err) }()
-	if ctx, err = run.begin(ctx, record, stdin, stdout); err != nil {
 		return err
 	}
 	watched := run.play(ctx)
-	if err := run.collector.finish(); err != nil {
-		return o.interrupted(ctx, errors.Join(watched, err), run.collector)
+	if err = run.collector.finish(); err != nil {
+		return run.close(o.interrupted(ctx, errors.Join(watched, err), run.collector))
 	}
-	return o.conclude(ctx, watched, run.collector, stdout, stderr)
+	return run.close(o.conclude(ctx, watched, run.collector, stdout, stderr))
 }
 
 // conclude shows a run whose files are written, with its floors if it came to its end, and returns

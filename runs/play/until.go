@@ -89,7 +89,9 @@ func (o *Options) competitors() ([]*Options, error) {
 		}
 		o.out = storage.Join("data", results.RunDirectory(strings.Join(agents, "_against_"), o.user, time.Now()))
 	}
-	if HasRun(o.out) {
+	if started, err := HasRun(o.out); err != nil {
+		return nil, unreadable(o.out, err)
+	} else if started {
 		return nil, process.UsageErrorf("--out: %s holds a run: choose another directory, in which each agent's run gets one", o.out)
 	}
 	if o.installation.Network.Remote && len(slices.Compact(slices.Sorted(slices.Values(agents)))) < len(agents) {
@@ -122,7 +124,11 @@ func (o *Options) runUntil(ctx context.Context, args []string, stdin io.Reader, 
 	}
 	c := &competition{until: o.until}
 	for _, options := range all {
-		runCtx, run, err := options.openRun(ctx, args, stdin, stdout, stderr)
+		prepared, err := options.prepareRun(ctx, args, stderr)
+		if err != nil {
+			return c.close(err)
+		}
+		runCtx, run, err := options.openRun(ctx, prepared, nil, stdin, stdout, stderr)
 		if err != nil {
 			return c.close(err)
 		}

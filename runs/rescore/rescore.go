@@ -11,12 +11,14 @@ import (
 
 	"google.golang.org/grpc/status"
 
+	"github.com/toolsandbox/toolsandbox/internal/process"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	"github.com/toolsandbox/toolsandbox/original/resultfile"
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	"github.com/toolsandbox/toolsandbox/runs/report"
 	"github.com/toolsandbox/toolsandbox/runs/results"
+	"github.com/toolsandbox/toolsandbox/runs/storage"
 )
 
 // Rescore is the scoring of one run. It is not safe for concurrent use.
@@ -118,9 +120,17 @@ func (r *Rescore) countCauses(selected []int) *results.CauseCounts {
 	return results.CountCauses(slices.Values(scores), len(selected), userUnscored)
 }
 
-// Write writes the changed files of the run.
+// Write writes the changed files of the run. Scores beside EuroEval's figures are
+// process.ErrUsage.
 func (r *Rescore) Write() error {
 	changed := r.Changed()
+	figures := storage.Join(r.dir, results.EuroEvalFile)
+	if found, err := storage.Exists(figures); err != nil {
+		return err
+	} else if found && changed {
+		return process.UsageErrorf("--write: EuroEval's figures in %s would no longer match the scores: toolsandbox run --replay %s --out DIR grades the answers again",
+			figures, report.ShellWord(r.dir))
+	}
 	if !changed && len(r.Outcome.Flagged) == 0 {
 		return nil
 	}

@@ -96,7 +96,16 @@ func TestBucketDamagedPart(t *testing.T) {
 	if _, err := Open(dir, nil); !errors.Is(err, ErrDamaged) {
 		t.Errorf("reader: got %v, want %v", err, ErrDamaged)
 	}
-	if _, played, damaged := openTestTables(t, dir); len(played) != 0 || len(damaged) != 1 || !storage.Exists(path+".damaged") || storage.Exists(path) {
+	if _, played, damaged := openTestTables(t, dir); len(played) != 0 || len(damaged) != 1 || !exists(t, path+".damaged") || exists(t, path) {
 		t.Errorf("writer: got %d rollouts and %v, want the part set aside", len(played), damaged)
 	}
+}
+
+func exists(t *testing.T, path string) bool {
+	t.Helper()
+	found, err := storage.Exists(path)
+	if err != nil {
+		t.Error(err)
+	}
+	return found
 }

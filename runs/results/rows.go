@@ -17,11 +17,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/original/resultfile"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
-	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
-	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
-	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/python"
 	"github.com/toolsandbox/toolsandbox/scenario"
@@ -168,70 +165,13 @@ func (r messageRow) message() (*worldv1.Message, error) {
 	return m, nil
 }
 
-// shared is what the rows of many rollouts have in common. Their results share it in memory.
-type shared struct {
-	scenarios map[string]*scenariov1.Scenario
-	players   map[string]*agentgwv1.Player // by name
-	texts     map[string]string
-}
-
-func newShared() *shared {
-	return &shared{make(map[string]*scenariov1.Scenario), make(map[string]*agentgwv1.Player), make(map[string]string)}
-}
-
-func (s *shared) text(text string) string {
-	if known, ok := s.texts[text]; ok {
-		return known
-	}
-	s.texts[text] = text
-	return text
-}
-
-// player returns an equal player that was seen before, or the given one.
-func (s *shared) player(p *agentgwv1.Player) *agentgwv1.Player {
-	known := s.players[p.GetName()]
-	if known == nil {
-		known, s.players[p.GetName()] = p, p
-	}
-	if proto.Equal(known, p) {
-		return known
-	}
-	return p
-}
-
-// share replaces what the rollout has in common with earlier ones.
-func (s *shared) share(r *busv1.Rollout) {
-	if r == nil {
-		return
-	}
-	r.Agent, r.User = s.player(r.GetAgent()), s.player(r.GetUser())
-	for _, text := range []*string{&r.SweepId, &r.Scenario, &r.SetupDigest, &r.EvaluationDigest, &r.Team} {
-		*text = s.text(*text)
-	}
-}
-
-// scenario returns what rows of rollouts know of a scenario: name, categories and the sizes of
-// graphs.
-func (s *shared) scenario(r rolloutRow) *scenariov1.Scenario {
-	if s.scenarios[r.Scenario] == nil {
-		graph := func(nodes int32) *evaluationv1.Graph {
-			return &evaluationv1.Graph{Nodes: make([]*evaluationv1.Node, max(nodes, 0))}
-		}
-		s.scenarios[r.Scenario] = &scenariov1.Scenario{
-			Setup:      &setupv1.Setup{Name: r.Scenario, Categories: r.Categories},
-			Evaluation: &evaluationv1.Evaluation{Milestones: graph(r.Milestones), Minefields: graph(r.Minefields)},
-		}
-	}
-	return s.scenarios[r.Scenario]
-}
-
 // played returns the rollout as far as the row has it: without messages and tables.
-func (r rolloutRow) played(known *shared) (Rollout, error) {
+func (r rolloutRow) played(known *Shared) (Rollout, error) {
 	result, played := &busv1.Result{}, &orchestratorv1.GetTrajectoryResponse{}
 	if err := errors.Join(proto.Unmarshal(r.Result, result), proto.Unmarshal(r.Played, played)); err != nil {
 		return Rollout{}, fmt.Errorf("rollout %s: %w", r.Rollout, err)
 	}
-	known.share(result.GetRollout())
+	known.Result(result)
 	return Rollout{
 		Rollout: resultfile.Rollout{Scenario: known.scenario(r), Result: result, Directory: r.Rollout},
 		Usage:   played.GetUsage(), Answered: played.GetAnswered(), Confidence: played.Confidence, Calls: int(r.Calls), Work: WorkOf(played.GetWork()), Damage: text(r.Damage),

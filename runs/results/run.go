@@ -254,12 +254,15 @@ func (r *Run) SetRollouts(rollouts []Rollout) {
 	}
 }
 
-// ForgetTabled removes the rollouts that the tables hold, unless they are damaged, from a run whose
-// only results are tables.
-func (r *Run) ForgetTabled() {
-	if r.HasOnlyTables() {
-		r.Rollouts = r.Damaged()
+// AddDamaged lists rollouts as damaged, in the order of the plan.
+func (r *Run) AddDamaged(damaged []Outcome) {
+	added := make(map[string]bool)
+	for _, rollout := range damaged {
+		added[rollout.ID] = true
 	}
+	r.Rollouts = slices.DeleteFunc(r.Rollouts, func(o Outcome) bool { return added[o.ID] })
+	r.Rollouts = append(r.Rollouts, damaged...)
+	slices.SortStableFunc(r.Rollouts, func(a, b Outcome) int { return cmp.Compare(PlanNumber(a.ID), PlanNumber(b.ID)) })
 }
 
 func (r Rollout) planNumber() int { return PlanNumber(r.Result.GetRollout().GetId()) }

@@ -50,7 +50,7 @@ func (r *Reader) openTables() (*tableReader, error) {
 			return nil, err
 		}
 	}
-	known := newShared()
+	known := NewShared()
 	for _, p := range parts {
 		if err := t.load(p, known); err != nil {
 			return nil, err
@@ -86,7 +86,7 @@ func (r *Reader) checkParts(parts []tablePart) error {
 }
 
 // load reads the rollouts of a part and where their rows are.
-func (t *tableReader) load(p tablePart, known *shared) error {
+func (t *tableReader) load(p tablePart, known *Shared) error {
 	var messages, versions int64
 	err := readPart(t.reader.dir, rolloutsTable, p.number, func(lines []rolloutRow) error {
 		for _, line := range lines {

@@ -27,7 +27,7 @@ const (
 	// two thirds of the rollouts readable. --resume fetches the others from the services.
 	leastPart = 256
 	// groupBytes is the size of the texts in a row group, by which the writer's memory is bounded.
-	groupBytes = 32 << 20
+	groupBytes = 16 << 20
 
 	// tablesVersion is the version of the columns.
 	tablesVersion = "2"
@@ -64,7 +64,7 @@ func OpenTables(dir, spec string) (t *Tables, rollouts []Rollout, damaged []erro
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	known := newShared()
+	known := NewShared()
 	rows := 0
 	for _, p := range parts {
 		rows += p.rows
@@ -333,7 +333,7 @@ func (p tablePart) wholeSizes(dir string) error {
 }
 
 // rollouts reads the rollouts of the part.
-func (p tablePart) rollouts(dir string, known *shared) ([]Rollout, error) {
+func (p tablePart) rollouts(dir string, known *Shared) ([]Rollout, error) {
 	all := make([]Rollout, 0, p.rows)
 	err := readPart(dir, rolloutsTable, p.number, func(lines []rolloutRow) error {
 		for _, line := range lines {

@@ -11,10 +11,12 @@ import (
 	"encoding/hex"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"strings"
+	"syscall"
 )
 
 // ErrChanged means that another client has written a file in between.
@@ -117,13 +119,16 @@ func ReadVersion(name string) (data []byte, version string, err error) { return 
 // Size returns the size of a file. A directory does not exist as a file.
 func Size(name string) (int64, error) { return of(name).size(name) }
 
-// Exists reports whether there is a file or a directory.
-func Exists(name string) bool {
-	if _, err := Size(name); err == nil {
-		return true
+// Exists reports whether there is a file or a directory. A bucket that does not answer is an error.
+func Exists(name string) (bool, error) {
+	_, err := Size(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		_, err = ReadDir(name)
 	}
-	_, err := ReadDir(name)
-	return err == nil
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // ReadDir returns the names in a directory in their order. Those of directories end in a slash.

@@ -65,8 +65,10 @@ func TestStorage(t *testing.T) {
 			if want := []string{"e/", "renamed"}; err != nil || !slices.Equal(names, want) {
 				t.Errorf("names: got %q and %v, want %q", names, err, want)
 			}
-			if !storage.Exists(at("d")) || !storage.Exists(at("z")) || storage.Exists(at("d", "x")) {
-				t.Error("d and z should exist, d/x should not")
+			for path, want := range map[string]bool{at("d"): true, at("z"): true, at("d", "x"): false, at("z", "below a file"): false} {
+				if got, err := storage.Exists(path); got != want || err != nil {
+					t.Errorf("%s exists: got %v and %v, want %v", path, got, err, want)
+				}
 			}
 			if err := storage.Sync(dir); err != nil {
 				t.Error(err)
@@ -188,5 +190,23 @@ func TestBucketErrors(t *testing.T) {
 	for _, wrong := range []string{"s3.example.com", "http://u:secret@host", "http://host/path", "ftp://host", "http://host?secret"} {
 		t.Setenv("AWS_ENDPOINT_URL", wrong)
 		check(wrong, read("s3://bucket/key"), "AWS_ENDPOINT_URL: expected http:// or https://")
+	}
+}
+
+// TestExistsWithoutAnswer asks services that fail or do not listen: nothing is known of the bucket.
+func TestExistsWithoutAnswer(t *testing.T) {
+	failing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }))
+	defer failing.Close()
+	refusing := httptest.NewServer(http.NotFoundHandler())
+	refusing.Close()
+	t.Setenv("AWS_ACCESS_KEY_ID", "tester")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
+	t.Setenv("AWS_REGION", "us-east-1")
+	for name, endpoint := range map[string]string{"answers 500": failing.URL, "refuses the connection": refusing.URL} {
+		t.Setenv("AWS_ENDPOINT_URL", endpoint)
+		found, err := storage.Exists("s3://bucket/run")
+		if found || err == nil || errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "s3://bucket/run") {
+			t.Errorf("a service that %s: got %v and %v, want an error that names the bucket", name, found, err)
+		}
 	}
 }

@@ -68,8 +68,8 @@ func OpenDirectory(path string, acceptEdits bool, warnings io.Writer, scenarios 
 		return d, nil
 	}
 	for _, name := range []string{results.SummaryFile, results.TablesDirectory} {
-		if storage.Exists(storage.Join(path, name)) {
-			return d, nil
+		if found, err := storage.Exists(storage.Join(path, name)); found || err != nil {
+			return d, err
 		}
 	}
 	_, err := d.load() // it says what is missing

@@ -78,10 +78,6 @@ func (o *scoreOptions) run(ctx context.Context, dir string, patterns []string, s
 		return process.UsageErrorf("--write: scores of changed files are not written; leave --accept-edits out")
 	}
 	if o.write {
-		if changed && storage.Exists(storage.Join(dir, results.EuroEvalFile)) {
-			return process.UsageErrorf("--write: EuroEval's figures in %s would no longer match the scores: toolsandbox run --replay %s --out DIR grades the answers again",
-				storage.Join(dir, results.EuroEvalFile), report.ShellWord(dir))
-		}
 		if err := again.Write(); err != nil {
 			return err
 		}

@@ -80,10 +80,13 @@ func (p *sessionSource) prepare() error {
 	}
 	p.out, _ = results.Locate(p.out)
 	p.installation.Dir = play.DataDirectory(p.out)
+	started, err := play.HasRun(p.out)
 	switch {
 	case exists(filepath.Join(p.installation.Dir, toolHostDirectory)):
 		return nil
-	case play.HasRun(p.out):
+	case err != nil:
+		return err
+	case started:
 		return process.UsageErrorf("--out: %s does not contain the run's sessions: add its --data-dir or, for a remote run, --remote with the services' addresses", p.out)
 	default:
 		return process.UsageErrorf("--out: %s holds no run: make one with toolsandbox run --agent oracle --out %s, or give the --out of another run", p.out, report.ShellWord(p.out))

@@ -39,7 +39,7 @@ func Create[T any](path string, blobs ...string) (*Writer[T], error) {
 		return nil, err
 	}
 	w := &Writer[T]{path: path, file: file, sum: sha256.New()}
-	options := []parquet.WriterOption{parquet.Compression(&parquet.Zstd), parquet.CreatedBy("toolsandbox", "", "")}
+	options := []parquet.WriterOption{parquet.Compression(compression), parquet.CreatedBy("toolsandbox", "", "")}
 	for _, blob := range blobs {
 		options = append(options, parquet.SkipPageBounds(blob), parquet.SkipPageStatistics(blob))
 	}
