@@ -176,15 +176,19 @@ func openForkOrigin(value string) (*forkOrigin, error) {
 	}
 	o := &forkOrigin{message: message}
 	var name string
-	if o.dir, name = results.Locate(value[:at]); name == "" && !HasRun(o.dir) {
+	o.dir, name = results.Locate(value[:at])
+	if started, err := HasRun(o.dir); err != nil {
+		return nil, err
+	} else if name == "" && !started {
 		o.dir, name = storage.Join(value[:at], ".."), value[strings.LastIndexByte(value[:at], '/')+1:at]
 	}
 	o.recorded = &recording{dir: (&directory{path: o.dir}).recordings()}
 	o.spec, o.run, err = o.recorded.open(o.dir)
 	switch {
-	case errors.Is(err, errNoRecording) && !HasRun(o.dir):
-		return nil, process.UsageErrorf("--fork: %s holds no run: give RUN/ROLLOUT@N, where RUN is the --out of a run", o.dir)
 	case errors.Is(err, errNoRecording):
+		if started, err := HasRun(o.dir); err != nil || !started {
+			return nil, errors.Join(process.UsageErrorf("--fork: %s holds no run: give RUN/ROLLOUT@N, where RUN is the --out of a run", o.dir), err)
+		}
 		return nil, process.UsageErrorf("--fork: the run in %s has no recorded turns: it can be forked where it was played, or when it is played again", o.dir)
 	case err != nil:
 		return nil, process.UsageErrorf("--fork: %w", err)

@@ -151,9 +151,9 @@ func (s *Site) startFork(ctx context.Context, dir string, args []string) (letter
 	if full {
 		return "", fmt.Errorf("%d runs are shown, and there are at most %[1]d: start toolsandbox view again with fewer", mostSources)
 	}
-	out := forkDirectory(dir)
-	for n := 2; storage.Exists(out); n++ {
-		out = forkDirectory(dir) + "-" + strconv.Itoa(n)
+	out, err := freeDirectory(dir)
+	if err != nil {
+		return "", err
 	}
 	ended := make(chan error, 1)
 	s.group.Go(func() {
@@ -174,7 +174,7 @@ func (s *Site) startFork(ctx context.Context, dir string, args []string) (letter
 		case <-ctx.Done():
 			return "", context.Cause(ctx)
 		}
-		if !play.HasRun(out) && !isOver {
+		if started, err := play.HasRun(out); err == nil && !started && !isOver {
 			continue
 		}
 		source, err := OpenDirectory(out, false, io.Discard, s.scenarios)
@@ -183,6 +183,19 @@ func (s *Site) startFork(ctx context.Context, dir string, args []string) (letter
 		}
 		if isOver {
 			return "", cmp.Or(failed, err)
+		}
+	}
+}
+
+// freeDirectory returns the directory of a new fork of a run.
+func freeDirectory(dir string) (string, error) {
+	for n := 1; ; n++ {
+		out := forkDirectory(dir)
+		if n > 1 {
+			out += "-" + strconv.Itoa(n)
+		}
+		if taken, err := storage.Exists(out); err != nil || !taken {
+			return out, err
 		}
 	}
 }
