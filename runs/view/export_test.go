@@ -185,7 +185,7 @@ func TestExportFails(t *testing.T) {
 			v := New([]*analysis.Run{analysis.OpenRun("dir", summary, new(results.Reader))}, nil, nil)
 			ctx, cancel := context.WithCancel(t.Context())
 			read := v.runs[0].read
-			v.runs[0].read = func(ctx context.Context, rollout string, schema *world.Schema) (*resultfile.Trajectory, error) {
+			v.runs[0].read = func(ctx context.Context, rollout string, schema *world.Schema) (*Trajectory, error) {
 				if rollout == "interrupt" {
 					cancel()
 				}

@@ -61,7 +61,7 @@ func (p *playedSource) Run(context.Context) (*analysis.Run, error) {
 	return analysis.NewRun("played", summary, nil), nil
 }
 
-func (p *playedSource) Trajectory(context.Context, string, *world.Schema) (*resultfile.Trajectory, error) {
+func (p *playedSource) Trajectory(context.Context, string, *world.Schema) (*Trajectory, error) {
 	return nil, os.ErrNotExist
 }
 
