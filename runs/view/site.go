@@ -32,6 +32,7 @@ type Site struct {
 
 	group     sync.WaitGroup // what Serve starts
 	evaluator *eventual[evaluatorv1.EvaluatorServiceClient]
+	proofs    *proofs
 	news      *news
 	renew     chan struct{} // has room for one: the sources or their progress changed
 
@@ -109,6 +110,7 @@ func (s *Site) Serve(ctx context.Context, listener net.Listener) error {
 		})
 		settle(nil, cmp.Or(err, ctx.Err()))
 	})
+	s.proofs = newProofs(ctx, &s.group, s.news.add)
 	failed := make(chan error, 1)
 	s.group.Go(func() { failed <- s.keep(ctx) })
 	for i, source := range s.sources {
@@ -279,7 +281,7 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return
 		}
-		v.scenarios, v.evaluator = scenarios, client
+		v.scenarios, v.evaluator, v.proofs = scenarios, client, s.proofs
 	}
 	v.ServeHTTP(w, r)
 }

@@ -31,6 +31,7 @@ type Viewer struct {
 	evaluator evaluatorv1.EvaluatorServiceClient
 	traceUI   string
 	pack      *describe.Pack // instead of runs
+	proofs    *proofs        // nil if none are played
 	// version counts the states of a site, from 1. changing: there may be another one.
 	version  int
 	changing bool
