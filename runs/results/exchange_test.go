@@ -67,7 +67,7 @@ func TestTurns(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	reader, err := Open(dir, nil)
+	reader, err := Open(t.Context(), dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -70,7 +70,7 @@ type directory struct {
 
 // OpenDirectory returns the run in a directory. A process may play it at the moment. warnings gets
 // what analysis.Load warns of. The error says what the directory lacks.
-func OpenDirectory(path string, acceptEdits bool, warnings io.Writer, scenarios Scenarios) (Source, error) {
+func OpenDirectory(ctx context.Context, path string, acceptEdits bool, warnings io.Writer, scenarios Scenarios) (Source, error) {
 	path, _ = results.Locate(path)
 	d := &directory{path: path, acceptEdits: acceptEdits, warnings: warnings, scenarios: scenarios}
 	if d.isPlayed() {
@@ -81,7 +81,7 @@ func OpenDirectory(path string, acceptEdits bool, warnings io.Writer, scenarios 
 			return d, nil
 		}
 	}
-	_, err := d.load() // it says what is missing
+	_, err := d.load(ctx) // it says what is missing
 	return d, err
 }
 
@@ -95,8 +95,8 @@ func (d *directory) isPlayed() bool {
 	return err == nil
 }
 
-func (d *directory) load() (*analysis.Run, error) {
-	run, err := interchange.Load(d.path, d.acceptEdits, d.warnings)
+func (d *directory) load(ctx context.Context) (*analysis.Run, error) {
+	run, err := interchange.Load(ctx, d.path, d.acceptEdits, d.warnings)
 	if errors.Is(err, interchange.ErrFormat) {
 		return nil, process.UsageErrorf("RUN: %w", err)
 	}
@@ -121,7 +121,7 @@ func (d *directory) Run(ctx context.Context) (*analysis.Run, error) {
 	}
 	if d.loaded == nil {
 		var err error
-		if d.loaded, err = d.load(); err != nil {
+		if d.loaded, err = d.load(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -269,7 +269,7 @@ func OpenAll(
 			return nil, err
 		}
 		for _, dir := range dirs {
-			source, err := OpenDirectory(dir, acceptEdits, warnings, scenarios)
+			source, err := OpenDirectory(ctx, dir, acceptEdits, warnings, scenarios)
 			if err != nil {
 				return nil, err
 			}

@@ -89,7 +89,7 @@ func withViewer(t *testing.T, scenarios map[string]*scenariov1.Scenario, do func
 	t.Helper()
 	var runs []*analysis.Run
 	for _, dir := range dirs {
-		run, err := analysis.Load(dir, false, io.Discard)
+		run, err := analysis.Load(t.Context(), dir, false, io.Discard)
 		if err != nil {
 			t.Fatal(err)
 		}
