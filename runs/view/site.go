@@ -102,6 +102,17 @@ func (s *Site) Serve(ctx context.Context, listener net.Listener) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer s.group.Wait()
 	defer cancel()
+	s.proofs = newProofs(ctx, &s.group, s.news.add)
+	failed := s.begin(ctx)
+	server := newServer(ctx, Handler(listener.Addr().String(), s))
+	served := make(chan error, 1)
+	s.group.Go(func() { served <- server.Serve(listener) })
+	return shutdown(ctx, cancel, server, served, failed)
+}
+
+// begin reads and follows the sources in goroutines of the group until ctx is done. failed gets one
+// value: why they cannot be read, or nil at the end.
+func (s *Site) begin(ctx context.Context) (failed <-chan error) {
 	s.evaluator = newEventual(&s.group, func(settle func(evaluatorv1.EvaluatorServiceClient, error)) {
 		err := s.start(ctx, func(ctx context.Context, client evaluatorv1.EvaluatorServiceClient) error {
 			settle(client, nil)
@@ -110,31 +121,12 @@ func (s *Site) Serve(ctx context.Context, listener net.Listener) error {
 		})
 		settle(nil, cmp.Or(err, ctx.Err()))
 	})
-	s.proofs = newProofs(ctx, &s.group, s.news.add)
-	failed := make(chan error, 1)
-	s.group.Go(func() { failed <- s.keep(ctx) })
+	kept := make(chan error, 1)
+	s.group.Go(func() { kept <- s.keep(ctx) })
 	for i, source := range s.sources {
 		s.group.Go(func() { s.follow(ctx, i, source) })
 	}
-	server := newServer(ctx, Handler(listener.Addr().String(), s))
-	served := make(chan error, 1)
-	s.group.Go(func() { served <- server.Serve(listener) })
-	var err error
-	select {
-	case err = <-served:
-	case err = <-failed:
-	case <-ctx.Done():
-	}
-	cancel()
-	stopping, stop := context.WithTimeout(context.WithoutCancel(ctx), stopLimit)
-	defer stop()
-	if server.Shutdown(stopping) != nil {
-		_ = server.Close()
-	}
-	if errors.Is(err, http.ErrServerClosed) || errors.Is(err, context.Canceled) {
-		return nil
-	}
-	return err
+	return kept
 }
 
 // follow follows one source to its end.
