@@ -193,7 +193,8 @@ func TestLongNeighbours(t *testing.T) {
 	}
 }
 
-// attackPages reads the pages of the sweep of team red: its members do, nobody else gets any content.
+// attackPages reads the pages of the sweep of team red: its members do, nobody else gets any
+// content.
 func attackPages(t *testing.T, services *cluster.Cluster, dir string) {
 	t.Helper()
 	address := startView(t, dir, append(services.ClientArgs(), "--tls-ca", filepath.Join(dir, "ca.pem"), "--tls-cert", filepath.Join(dir, "client.pem"), "--tls-key", filepath.Join(dir, "client.key"),

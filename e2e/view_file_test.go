@@ -89,8 +89,8 @@ func TestLongViewMany(t *testing.T) {
 	r.calm("many")
 }
 
-// TestLongViewLong opens a rollout of 20,000 messages. It bounds the work rather than the time, which
-// depends on what else the machine does: bytes and elements of the page, and requests.
+// TestLongViewLong opens a rollout of 20,000 messages. It bounds the work rather than the time,
+// which depends on what else the machine does: bytes and elements of the page, and requests.
 func TestLongViewLong(t *testing.T) {
 	t.Parallel()
 	const messages = 20_000
@@ -125,7 +125,8 @@ func TestLongViewLong(t *testing.T) {
 	r.calm("long")
 }
 
-// talk writes a run with one rollout, in which the agent speaks until there is a number of messages.
+// talk writes a run with one rollout, in which the agent speaks until there is a number of
+// messages.
 func talk(t *testing.T, dir string, messages int) {
 	t.Helper()
 	scenario := &scenariov1.Scenario{Setup: &setupv1.Setup{Name: "turn_off_wifi"}}

@@ -192,8 +192,8 @@ func TestLongView(t *testing.T) {
 	r.wants("main", "proven", "unhelpful agent")
 }
 
-// TestLongViewGrades shows records of EuroEval with the verdicts of both graders: served, and as one
-// file.
+// TestLongViewGrades shows records of EuroEval with the verdicts of both graders: served, and as
+// one file.
 func TestLongViewGrades(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

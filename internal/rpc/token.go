@@ -77,7 +77,8 @@ func (c Config) checkToken() error {
 	return c.checkEncrypted("a token")
 }
 
-// checkEncrypted names the first public service that would get a token over a network in plain text.
+// checkEncrypted names the first public service that would get a token over a network in plain
+// text.
 func (c Config) checkEncrypted(what string) error {
 	if c.usesTLS() {
 		return nil

@@ -70,8 +70,8 @@ func (e Exchange) Turn() Turn {
 }
 
 // Turns reads the turns of models in a rollout, by the indices of their first messages. There are
-// none where the run kept no exchanges: in tables, of other players, and of other tools. A line that
-// is no exchange is an error.
+// none where the run kept no exchanges: in tables, of other players, and of other tools. A line
+// that is no exchange is an error.
 func (r *Reader) Turns(name string) (map[int]Turn, error) {
 	if !isName(name) {
 		return nil, fmt.Errorf("read exchanges of %q: %w", name, ErrName)

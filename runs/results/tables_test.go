@@ -113,8 +113,8 @@ func (c *endingContext) Err() error {
 	return nil
 }
 
-// TestOpenEnds ends the reading of tables after each step. It stops at the next look, of which there
-// is one for each few hundred rows.
+// TestOpenEnds ends the reading of tables after each step. It stops at the next look, of which
+// there is one for each few hundred rows.
 func TestOpenEnds(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -33,8 +33,8 @@ func (v *Viewer) File(ctx context.Context, rollout string) ([]byte, error) {
 }
 
 // Export writes the pages as files into a directory that does not exist or is empty, and returns
-// their number and size in bytes; after a failure there are none of them. The first page is complete; of the others a file has the title,
-// and the script takes the page from a chunk.
+// their number and size in bytes; after a failure there are none of them. The first page is
+// complete; of the others a file has the title, and the script takes the page from a chunk.
 func (v *Viewer) Export(ctx context.Context, dir string) (count int, size int64, err error) {
 	entries, err := os.ReadDir(dir)
 	if err == nil && len(entries) > 0 {

@@ -46,7 +46,7 @@ type portal struct {
 	scenarios    Scenarios
 	traceUI      string
 
-	ctx     context.Context //nolint:containedctx // that of run, with which sites end
+	ctx     context.Context // that of run, with which sites end
 	group   sync.WaitGroup
 	streams chan struct{} // of events, of all sites
 
@@ -64,7 +64,7 @@ type siteKey struct {
 type openSite struct {
 	*Site
 	token        string
-	ctx          context.Context //nolint:containedctx // that of the site, which requests end with
+	ctx          context.Context // that of the site, which requests end with
 	cancel       context.CancelFunc
 	opened, used time.Time
 	requests     int
@@ -221,7 +221,7 @@ func (p *portal) begin(token string, source Source) *openSite {
 	opened.ctx, opened.cancel = context.WithCancel(rpc.WithToken(p.ctx, token))
 	failed := site.begin(opened.ctx)
 	p.group.Go(func() {
-		<-failed
+		_ = <-failed
 		opened.cancel() // it has ended, or cannot be read: the next request opens another one
 		site.group.Wait()
 	})

@@ -13,8 +13,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/access"
 )
 
-// TestPortalKeeps opens more sites than a portal keeps, and lets time pass: it closes those that were
-// used longest ago, that nobody uses, that are old, and those of a token that is not valid.
+// TestPortalKeeps opens more sites than a portal keeps, and lets time pass: it closes those that
+// were used longest ago, that nobody uses, that are old, and those of a token that is not valid.
 func TestPortalKeeps(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "access.yaml")
 	text := "tokens:\n"
@@ -42,7 +42,7 @@ func TestPortalKeeps(t *testing.T) {
 	if len(p.sites) != mostOfToken || first.ctx.Err() == nil {
 		t.Errorf("one token: got %d sites, want %d without the first", len(p.sites), mostOfToken)
 	}
-	if open("token-0", "9") != open("token-0", "9") || open("token-1", "9") == open("token-0", "9") {
+	if same := open("token-0", "9"); open("token-0", "9") != same || open("token-1", "9") == same {
 		t.Error("a site is that of a token and a sweep: got another one, or that of another token")
 	}
 	for token := range 20 {

@@ -18,7 +18,7 @@ const proofParallel = 8
 
 // proofs plays the proofs of scenarios that somebody asks for, one after the other, and keeps them.
 type proofs struct {
-	ctx    context.Context //nolint:containedctx // that of the site, which owns the goroutines
+	ctx    context.Context // that of the site, which owns the goroutines
 	group  *sync.WaitGroup
 	played func()
 	turn   chan struct{}

@@ -85,8 +85,8 @@ func newServer(ctx context.Context, handler http.Handler) *http.Server {
 }
 
 // Handler admits requests to the pages at an address. It answers only requests that a page of its
-// own sent, or that a person typed: the host has to be the address or one of its public names, and a
-// browser must not say that another site asks.
+// own sent, or that a person typed: the host has to be the address or one of its public names, and
+// a browser must not say that another site asks.
 func Handler(address string, pages http.Handler, names ...string) http.Handler {
 	_, port, _ := net.SplitHostPort(address)
 	hosts := append([]string{address, net.JoinHostPort("localhost", port)}, names...)
