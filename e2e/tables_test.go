@@ -97,7 +97,7 @@ func equalTables(t *testing.T, files, tables string) {
 	t.Helper()
 	var readers []*results.Reader
 	for _, dir := range []string{files, tables} {
-		reader, err := results.Open(dir, nil)
+		reader, err := results.Open(t.Context(), dir, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,6 +13,7 @@ import (
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/runs/results"
 )
 
@@ -86,6 +87,69 @@ func TestLongViewMany(t *testing.T) {
 		}
 	}
 	r.calm("many")
+}
+
+// TestLongViewLong opens a rollout of 20,000 messages. It bounds the work rather than the time,
+// which depends on what else the machine does: bytes and elements of the page, and requests.
+func TestLongViewLong(t *testing.T) {
+	t.Parallel()
+	const messages = 20_000
+	dir := t.TempDir()
+	out, file := filepath.Join(dir, "out"), filepath.Join(dir, "one.html")
+	talk(t, out, messages)
+	toolsandbox(t, "explain", out, "turn_off_wifi", "--html", file)
+	address := startView(t, dir, out)
+	r := newReader(t)
+	r.steps(r.Visit(address), r.Wait(`a.big`))
+	for _, test := range []struct {
+		path            string
+		bytes, elements int
+	}{{address + "A/turn_off_wifi.html", 150_000, 5_000}, {address + "A/turn_off_wifi/page-40.html", 150_000, 5_000}, {"file://" + file, 6_000_000, 10 * messages}} {
+		r.steps(r.Visit(test.path), r.Wait(".talk"), r.Until(`document.readyState === "complete" && performance.getEntriesByName("first-contentful-paint").length > 0`))
+		type cost struct {
+			Paint, Interactive, Loaded float64
+			Bytes, Elements, Requests  int
+			Messages                   int
+			Lazy                       bool
+		}
+		got, err := browser.Evaluate[cost](r.Browser, `(() => { const n = performance.getEntriesByType("navigation")[0]; return {
+			Paint: performance.getEntriesByName("first-contentful-paint")[0].startTime, Interactive: n.domInteractive, Loaded: n.loadEventEnd,
+			Bytes: n.decodedBodySize, Elements: document.querySelectorAll("*").length, Requests: performance.getEntriesByType("resource").length + 1,
+			Messages: document.querySelectorAll(".talk > .m").length,
+			Lazy: getComputedStyle(document.querySelector(".talk > .m")).contentVisibility === "auto" }; })()`)
+		t.Logf("%s: %+v", filepath.Base(test.path), got)
+		if err != nil || got.Bytes > test.bytes || got.Elements > test.elements || got.Requests > 4 || got.Messages == 0 || !got.Lazy {
+			t.Errorf("%s: got %+v and %v, want at most %d bytes and %d elements, 4 requests, and messages that are laid out when they are seen", test.path, got, err, test.bytes, test.elements)
+		}
+	}
+	r.calm("long")
+}
+
+// talk writes a run with one rollout, in which the agent speaks until there is a number of
+// messages.
+func talk(t *testing.T, dir string, messages int) {
+	t.Helper()
+	scenario := &scenariov1.Scenario{Setup: &setupv1.Setup{Name: "turn_off_wifi"}}
+	rollout := results.Rollout{Rollout: resultfile.Rollout{Scenario: scenario, Directory: "turn_off_wifi", Result: &busv1.Result{Similarity: 0.5, MessageCount: int32(messages)}}}
+	for i := range messages {
+		rollout.Messages = append(rollout.Messages, &worldv1.Message{
+			Index: int32(i), Sender: worldv1.Role_ROLE_AGENT, Recipient: worldv1.Role_ROLE_USER,
+			Body: &worldv1.Message_Text{Text: fmt.Sprintf("Message %d says a little about the wifi, which is off now.", i)},
+		})
+	}
+	var err error
+	if rollout.Digest, err = results.WriteTrajectory(dir, rollout); err != nil {
+		t.Fatal(err)
+	}
+	run := &results.Run{SweepID: "s", SpecDigest: "d", Trials: 1}
+	run.End(time.Unix(0, 0).UTC(), 1, []results.Rollout{rollout})
+	summary, err := results.SummaryFiles([]results.Rollout{rollout})
+	if err == nil {
+		err = results.WriteResults(dir, run, summary, nil)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // tabulate writes a run whose results are tables, with rollouts of scenarios that nobody has.

@@ -186,6 +186,33 @@ func TestLongView(t *testing.T) {
 	r.steps(r.Visit(address+"compare.html"), r.Wait(`h1`))
 	r.picture("view-compare.png", 1120, 640, false)
 	r.calm("pictures")
+
+	r.steps(r.Visit(address+"scenario/wifi_while_saving_battery/proof.html"), r.Wait(`.score.s1`)) // it renews itself
+	r.open(address + "scenario/wifi_while_saving_battery/proof.html")
+	r.wants("main", "proven", "unhelpful agent")
+}
+
+// TestLongViewGrades shows records of EuroEval with the verdicts of both graders: served, and as
+// one file.
+func TestLongViewGrades(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	toolsandbox(t, "run", "--pack", "euroeval", "--agent", "random:7", "--out", filepath.Join(dir, "random"), "simple_de_1", "irrelevance_de_1")
+	toolsandbox(t, "run", "--pack", "euroeval", "--agent", "oracle", "--out", filepath.Join(dir, "oracle"), "simple_de_1", "irrelevance_de_1")
+	file := filepath.Join(dir, "one.html")
+	toolsandbox(t, "explain", "--pack", "euroeval", filepath.Join(dir, "random"), "simple_de_1", "--html", file)
+	address := startView(t, dir, "random", "oracle", "--pack", "euroeval")
+	r := newReader(t)
+	for _, path := range []string{"", "rollouts.html", "A/simple_de_1.html", "B/simple_de_1.html", "B/irrelevance_de_1.html", "scenario/simple_de_1.html", "compare.html", "compare/simple_de_1.html"} {
+		r.open(address + path)
+	}
+	r.open("file://" + file)
+	for _, page := range []string{address + "A/simple_de_1.html", "file://" + file} {
+		r.steps(r.Visit(page), r.Wait(".verdict"))
+		r.wants(".verdict", "euroeval", "bfcl-strict", "wrong by", "answer", "expected")
+	}
+	r.steps(r.Visit(address+"B/simple_de_1.html"), r.Wait(".verdict"))
+	r.wants(".verdict", "euroeval", "bfcl-strict", "correct")
 }
 
 // TestLongViewKeys walks rollouts by keys and the world by its slider.

@@ -179,3 +179,28 @@ func TestOpenServicesWarn(t *testing.T) {
 		}
 	}
 }
+
+// TestForwardedTokens checks what a client needs that forwards the tokens of its users.
+func TestForwardedTokens(t *testing.T) {
+	for name, test := range map[string]struct {
+		own  string
+		set  func(*rpc.Config)
+		want string
+	}{
+		"this machine":  {"", func(*rpc.Config) {}, ""},
+		"a network":     {"", func(c *rpc.Config) { c.Orchestrators = []string{"cluster:7401"} }, "the tokens of users would travel in plain text to cluster:7401"},
+		"encrypted":     {"", func(c *rpc.Config) { c.Orchestrators, c.TLSCA = []string{"cluster:7401"}, "ca.crt" }, ""},
+		"its own token": {"secret", func(*rpc.Config) {}, "a token of one's own"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv(rpc.TokenVariable, test.own)
+			cfg := rpc.DefaultConfig()
+			cfg.Remote = true
+			test.set(&cfg)
+			err := cfg.CheckForwarding()
+			if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v, want %q", err, test.want)
+			}
+		})
+	}
+}

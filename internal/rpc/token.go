@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
 	"github.com/toolsandbox/toolsandbox/internal/secretkey"
@@ -46,19 +47,46 @@ func (c Config) token() (string, error) {
 	return secretkey.Lookup(os.Getenv, TokenVariable) //nolint:wrapcheck // it names the variable
 }
 
+// WithToken returns a context whose calls show the token of a user for whom the client asks. The
+// client has none of its own, see CheckForwarding.
+func WithToken(ctx context.Context, token string) context.Context {
+	return metadata.AppendToOutgoingContext(ctx, tokenHeader, tokenScheme+token)
+}
+
+// CheckForwarding checks that a client may forward tokens of its users: it has none of its own, and
+// none travels over a network in plain text.
+func (c Config) CheckForwarding() error {
+	switch own, err := c.token(); {
+	case err != nil:
+		return err
+	case own != "":
+		return errors.New("--access-file: given together with a token of one's own (--token-file or " + TokenVariable + "): each request shows its own")
+	}
+	return c.checkEncrypted("the tokens of users")
+}
+
 // checkToken checks that a client does not send its token over a network in plain text.
 func (c Config) checkToken() error {
 	if !c.Remote {
 		return nil
 	}
 	token, err := c.token()
-	if err != nil || token == "" || c.usesTLS() {
+	if err != nil || token == "" {
 		return err
+	}
+	return c.checkEncrypted("a token")
+}
+
+// checkEncrypted names the first public service that would get a token over a network in plain
+// text.
+func (c Config) checkEncrypted(what string) error {
+	if c.usesTLS() {
+		return nil
 	}
 	for _, service := range Services() {
 		for _, address := range c.addresses(service) {
 			if service.isPublic() && !isLoopback(address) {
-				return errors.New("a token would travel in plain text to " + address + ": give --tls-ca")
+				return errors.New(what + " would travel in plain text to " + address + ": give --tls-ca")
 			}
 		}
 	}

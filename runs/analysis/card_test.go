@@ -62,7 +62,7 @@ func written(t *testing.T, trials []trialOf) *Run {
 	}
 	run := NewRun(dir, summary, record)
 	var err error
-	if run.reader, err = results.Open(dir, nil); err != nil {
+	if run.reader, err = results.Open(t.Context(), dir, nil); err != nil {
 		t.Fatal(err)
 	}
 	return run

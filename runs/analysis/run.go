@@ -3,6 +3,7 @@
 package analysis
 
 import (
+	"context"
 	"io"
 	"regexp"
 	"slices"
@@ -45,11 +46,14 @@ type rollout struct {
 }
 
 // Load reads the run in a directory. Warnings name rollouts that were not played and, with
-// acceptEdits, files that were changed after the run.
-func Load(dir string, acceptEdits bool, warnings io.Writer) (*Run, error) {
+// acceptEdits, files that were changed after the run. The end of ctx ends it.
+func Load(ctx context.Context, dir string, acceptEdits bool, warnings io.Writer) (*Run, error) {
 	dir, _ = results.Locate(dir)
-	summary, reader, err := report.OpenFinished(dir, acceptEdits, warnings)
+	summary, reader, err := report.OpenFinished(ctx, dir, acceptEdits, warnings)
 	if err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	return OpenRun(dir, summary, reader), nil

@@ -70,7 +70,7 @@ func opened(t *testing.T) *analysis.Run {
 			t.Fatal(err)
 		}
 	}
-	reader, err := results.Open(dir, nil)
+	reader, err := results.Open(t.Context(), dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package interchange
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -57,13 +58,16 @@ type turn struct {
 
 // Load reads a run as analysis.Load does, or a run of another tool: a file of ATIF, of Inspect or
 // of tau2, or a directory of ATIF files. The error is ErrFormat for another file.
-func Load(name string, acceptEdits bool, warnings io.Writer) (*analysis.Run, error) {
+func Load(ctx context.Context, name string, acceptEdits bool, warnings io.Writer) (*analysis.Run, error) {
 	files := foreignFiles(name)
 	if len(files) == 0 {
-		return analysis.Load(name, acceptEdits, warnings)
+		return analysis.Load(ctx, name, acceptEdits, warnings)
 	}
 	whole := &foreignRun{}
 	for _, file := range files {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		data, err := readForeign(file)
 		if err != nil {
 			return nil, err

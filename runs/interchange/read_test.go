@@ -56,7 +56,7 @@ func load(t *testing.T, name, content string) (string, error) {
 	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, err := Load(path, false, io.Discard)
+	_, err := Load(t.Context(), path, false, io.Discard)
 	return path, err
 }
 
@@ -67,7 +67,7 @@ func TestTau2(t *testing.T) {
 	if err := os.WriteFile(path, []byte(tau2), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	run, err := Load(path, false, io.Discard)
+	run, err := Load(t.Context(), path, false, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +152,7 @@ func TestDirectoryOfTwoAgents(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := Load(dir, false, io.Discard); !errors.Is(err, ErrFormat) || !strings.Contains(err.Error(), "two.json is not readable: its agent is two") {
+	if _, err := Load(t.Context(), dir, false, io.Discard); !errors.Is(err, ErrFormat) || !strings.Contains(err.Error(), "two.json is not readable: its agent is two") {
 		t.Errorf("got %v, want that the agents differ", err)
 	}
 }

@@ -1,6 +1,7 @@
 package play
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -31,11 +32,11 @@ const forkFile = "@"
 
 // forkSpec returns the specification of a rollout that continues the one in --fork. Flags that say
 // what its run has settled are a mistake.
-func (o *Options) forkSpec(args []string, stderr io.Writer) (sweep.Spec, error) {
+func (o *Options) forkSpec(ctx context.Context, args []string, stderr io.Writer) (sweep.Spec, error) {
 	if err := o.checkForkFlags(args); err != nil {
 		return sweep.Spec{}, err
 	}
-	origin, err := openForkOrigin(o.fork)
+	origin, err := openForkOrigin(ctx, o.fork)
 	if err != nil {
 		return sweep.Spec{}, err
 	}
@@ -168,7 +169,7 @@ type forkOrigin struct {
 }
 
 // openForkOrigin reads the rollout that --fork names.
-func openForkOrigin(value string) (*forkOrigin, error) {
+func openForkOrigin(ctx context.Context, value string) (*forkOrigin, error) {
 	at := strings.LastIndexByte(value, '@')
 	message, err := strconv.Atoi(value[at+1:])
 	if at < 1 || err != nil || message < 0 {
@@ -196,7 +197,7 @@ func openForkOrigin(value string) (*forkOrigin, error) {
 	if err := o.find(name); err != nil {
 		return nil, err
 	}
-	return o, o.read()
+	return o, o.read(ctx)
 }
 
 // find selects the rollout: by its name, or the only one.
@@ -224,8 +225,8 @@ func (o *forkOrigin) find(name string) error {
 }
 
 // read reads the trajectory.
-func (o *forkOrigin) read() error {
-	reader, err := results.Open(o.dir, nil)
+func (o *forkOrigin) read(ctx context.Context) error {
+	reader, err := results.Open(ctx, o.dir, nil)
 	if err != nil {
 		return process.UsageErrorf("--fork: %w", err)
 	}

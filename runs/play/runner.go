@@ -166,7 +166,7 @@ func (o *Options) prepare(ctx context.Context, stderr io.Writer, args []string) 
 	specify := func(args []string) (sweep.Spec, error) { return o.specify(ctx, stderr, args) }
 	switch {
 	case o.fork != "":
-		specify = func(args []string) (sweep.Spec, error) { return o.forkSpec(args, stderr) }
+		specify = func(args []string) (sweep.Spec, error) { return o.forkSpec(ctx, args, stderr) }
 	case o.flags.Changed("text"):
 		return sweep.Spec{}, process.UsageErrorf("--text: given, but no --fork, whose message it replaces")
 	case o.replay != "":

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -15,12 +16,15 @@ import (
 // OpenFinished reads the summary of the run in dir and returns a reader of its other files.
 // Warnings name rollouts that were not played and, with acceptEdits, files that were changed after
 // the run.
-func OpenFinished(dir string, acceptEdits bool, warnings io.Writer) (*resultfile.Summary, *results.Reader, error) {
+func OpenFinished(ctx context.Context, dir string, acceptEdits bool, warnings io.Writer) (*resultfile.Summary, *results.Reader, error) {
 	var edited func(string) error
 	if acceptEdits {
 		edited = func(path string) error { return Warn(warnings, "%s was changed after the run", path) }
 	}
-	reader, err := results.Open(dir, edited)
+	reader, err := results.Open(ctx, dir, edited)
+	if ctx.Err() != nil {
+		return nil, nil, ctx.Err()
+	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w: it has the digests of the other files; without it they are not verified", err)
 	}

@@ -93,7 +93,7 @@ func TestBucketDamagedPart(t *testing.T) {
 	if err := storage.WriteFile(path, []byte("PAR1"), true); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(dir, nil); !errors.Is(err, ErrDamaged) {
+	if _, err := Open(t.Context(), dir, nil); !errors.Is(err, ErrDamaged) {
 		t.Errorf("reader: got %v, want %v", err, ErrDamaged)
 	}
 	if _, played, damaged := openTestTables(t, dir); len(played) != 0 || len(damaged) != 1 || !exists(t, path+".damaged") || exists(t, path) {

@@ -3,13 +3,16 @@ package results
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"strings"
 	"unicode/utf8"
 
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	"github.com/toolsandbox/toolsandbox/runs/storage"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/reasoning"
 )
 
 // Exchange is the exchange with a model provider about one turn.
@@ -47,6 +50,73 @@ func PrintExchanges(w io.Writer, exchanges []Exchange) error {
 		}
 	}
 	return nil
+}
+
+// Turn is what the exchange of one turn says about the model, for people.
+type Turn struct {
+	// Reasoning is the text that the model reasoned, empty if its provider did not show it.
+	Reasoning string
+	// Usage is nil if the provider did not report it.
+	Usage *agentgwv1.Usage
+}
+
+// Turn returns the reasoning of the answered attempt, and the usage.
+func (e Exchange) Turn() Turn {
+	turn := Turn{Usage: e.Data.GetUsage()}
+	if attempts := e.Data.GetAttempts(); len(attempts) > 0 {
+		turn.Reasoning = reasoning.Of(attempts[len(attempts)-1].GetAnswer())
+	}
+	return turn
+}
+
+// Turns reads the turns of models in a rollout, by the indices of their first messages. There are
+// none where the run kept no exchanges: in tables, of other players, and of other tools. A line
+// that is no exchange is an error.
+func (r *Reader) Turns(name string) (map[int]Turn, error) {
+	if !isName(name) {
+		return nil, fmt.Errorf("read exchanges of %q: %w", name, ErrName)
+	}
+	if r.tables != nil || r.memory != nil {
+		return nil, nil
+	}
+	data, err := storage.ReadFile(storage.Join(r.dir, TrajectoriesDirectory, name, exchangesFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read exchanges of %s: %w", name, err)
+	}
+	turns := make(map[int]Turn)
+	for line := range bytes.Lines(data) {
+		exchange, err := readExchange(line)
+		if err != nil {
+			return nil, fmt.Errorf("read exchanges of %s: %w", name, err)
+		}
+		turns[exchange.Index] = exchange.Turn()
+	}
+	return turns, nil
+}
+
+// readExchange reads what Turn needs of a line.
+func readExchange(line []byte) (Exchange, error) {
+	var read struct {
+		Index    int `json:"index"`
+		Attempts []struct {
+			Answer json.RawMessage `json:"answer"`
+		} `json:"attempts"`
+		Usage *usageJSON `json:"usage"`
+	}
+	if err := json.Unmarshal(line, &read); err != nil {
+		return Exchange{}, err
+	}
+	exchange := Exchange{Index: read.Index, Data: new(agentgwv1.Exchange)}
+	for _, attempt := range read.Attempts {
+		exchange.Data.Attempts = append(exchange.Data.Attempts, &agentgwv1.Attempt{Answer: attempt.Answer})
+	}
+	if u := read.Usage; u != nil {
+		exchange.Data.Usage = &agentgwv1.Usage{InputTokens: u.Input, CachedTokens: u.Cached, OutputTokens: u.Output, ReasoningTokens: u.Reasoning}
+	}
+	return exchange, nil
 }
 
 // exchangeJSON is an exchange for programs.

@@ -1,6 +1,7 @@
 package results
 
 import (
+	"context"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
@@ -39,7 +40,7 @@ func (r *Reader) Export(w io.Writer, table, format string) error {
 	t := r.tables
 	if t == nil { // it has files as well
 		var err error
-		if t, err = r.openTables(); err != nil {
+		if t, err = r.openTables(context.Background()); err != nil {
 			return err
 		}
 	}

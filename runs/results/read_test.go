@@ -46,7 +46,7 @@ func TestReadTrajectory(t *testing.T) {
 	dir, r := t.TempDir(), sampleRollout()
 	r.Tables = append(r.Tables, &worldv1.Table{Name: world.Messaging, Index: 3})
 	storeRun(t, dir, r)
-	reader, err := Open(dir, nil)
+	reader, err := Open(t.Context(), dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func TestChangedFiles(t *testing.T) {
 				edited func(string) error
 				want   error
 			}{{nil, ErrDamaged}, {func(path string) error { accepted = path; return nil }, nil}} {
-				reader, err := Open(dir, test.edited)
+				reader, err := Open(t.Context(), dir, test.edited)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -1,6 +1,7 @@
 package results
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -43,8 +44,9 @@ func NewReader(name string, run *Run, summary *resultfile.Summary, messages map[
 func (r *Reader) HasWorld() bool { return r.memory == nil }
 
 // Open returns a Reader of the run in a directory. edited accepts a file that is not as the run
-// wrote it, by its path; without it such a file is ErrEdited. An invalid RunFile is ErrDamaged.
-func Open(dir string, edited func(path string) error) (*Reader, error) {
+// wrote it, by its path; without it such a file is ErrEdited. An invalid RunFile is ErrDamaged. The
+// end of ctx ends the reading of tables.
+func Open(ctx context.Context, dir string, edited func(path string) error) (*Reader, error) {
 	run, err := ReadRunFile(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return &Reader{dir: dir}, nil
@@ -54,7 +56,7 @@ func Open(dir string, edited func(path string) error) (*Reader, error) {
 	}
 	r := &Reader{dir: dir, run: run, edited: edited, digests: maps.Clone(run.Files)}
 	if run.HasOnlyTables() {
-		if err := r.openRollouts(); err != nil {
+		if err := r.openRollouts(ctx); err != nil {
 			return nil, err
 		}
 		return r, nil
@@ -69,8 +71,8 @@ func Open(dir string, edited func(path string) error) (*Reader, error) {
 }
 
 // openRollouts opens the tables, whose rollouts become those of the run.
-func (r *Reader) openRollouts() (err error) {
-	if r.tables, err = r.openTables(); err == nil {
+func (r *Reader) openRollouts(ctx context.Context) (err error) {
+	if r.tables, err = r.openTables(ctx); err == nil {
 		r.run.SetRollouts(r.tables.rollouts)
 	}
 	return err
@@ -140,7 +142,7 @@ func (r *Reader) Messages(name string) ([]*worldv1.Message, error) {
 
 // ReadSummary reads the summary of the run in a directory, see Reader.Summary.
 func ReadSummary(dir string) (*resultfile.Summary, error) {
-	r, err := Open(dir, nil)
+	r, err := Open(context.Background(), dir, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -155,7 +157,7 @@ func ReadRun(dir string) (*Run, error) {
 		return run, err
 	}
 	r := &Reader{dir: dir, run: run, digests: run.Files}
-	if err := r.openRollouts(); err != nil {
+	if err := r.openRollouts(context.Background()); err != nil {
 		return nil, err
 	}
 	return run, nil

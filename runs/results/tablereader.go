@@ -2,6 +2,7 @@ package results
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -35,8 +36,8 @@ type place struct {
 // span is a range of the rows of a file.
 type span struct{ from, count int64 }
 
-// openTables reads where the rollouts are.
-func (r *Reader) openTables() (*tableReader, error) {
+// openTables reads where the rollouts are, until ctx ends.
+func (r *Reader) openTables(ctx context.Context) (*tableReader, error) {
 	t := &tableReader{reader: r, places: make(map[string]place), verified: make(map[string]bool)}
 	parts, broken, err := scanParts(r.dir, r.run.SpecDigest)
 	if err != nil {
@@ -46,13 +47,13 @@ func (r *Reader) openTables() (*tableReader, error) {
 		return nil, err
 	}
 	if r.run.Ended != nil { // before, the digests are those of an earlier end
-		if err := r.checkParts(parts); err != nil {
+		if err := r.checkParts(ctx, parts); err != nil {
 			return nil, err
 		}
 	}
 	known := NewShared()
 	for _, p := range parts {
-		if err := t.load(p, known); err != nil {
+		if err := t.load(ctx, p, known); err != nil {
 			return nil, err
 		}
 	}
@@ -61,7 +62,7 @@ func (r *Reader) openTables() (*tableReader, error) {
 }
 
 // checkParts checks that the parts are those that the run wrote.
-func (r *Reader) checkParts(parts []tablePart) error {
+func (r *Reader) checkParts(ctx context.Context, parts []tablePart) error {
 	missing := make(map[string]bool)
 	for name := range r.run.Files {
 		if strings.HasPrefix(name, TablesDirectory+"/") {
@@ -69,6 +70,9 @@ func (r *Reader) checkParts(parts []tablePart) error {
 		}
 	}
 	for _, p := range parts {
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("read results: %w", err)
+		}
 		name := filepath.ToSlash(partPath("", rolloutsTable, p.number))
 		digest, err := storage.Sum(storage.Join(r.dir, name))
 		if err != nil {
@@ -86,9 +90,12 @@ func (r *Reader) checkParts(parts []tablePart) error {
 }
 
 // load reads the rollouts of a part and where their rows are.
-func (t *tableReader) load(p tablePart, known *Shared) error {
+func (t *tableReader) load(ctx context.Context, p tablePart, known *Shared) error {
 	var messages, versions int64
 	err := readPart(t.reader.dir, rolloutsTable, p.number, func(lines []rolloutRow) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		for _, line := range lines {
 			r, err := line.played(known)
 			if err != nil {
@@ -100,6 +107,9 @@ func (t *tableReader) load(p tablePart, known *Shared) error {
 		}
 		return nil
 	})
+	if ctx.Err() != nil {
+		return fmt.Errorf("read results: %w", ctx.Err())
+	}
 	if err != nil {
 		return damagedError(t.reader.dir, partPath("", rolloutsTable, p.number), err)
 	}

@@ -42,11 +42,13 @@ func TestBatch(t *testing.T) {
 	if err := errors.Join(other.Add("a", text), other.Add("d/y", text)); err != nil {
 		t.Fatal(err)
 	}
+	raced := begin(filepath.Join(dir, "d"))
 	want := []string{filepath.Join(dir, "x"), filepath.Join(dir, "d", "y")}
 	if paths, err := batch.End(nil); err != nil || !slices.Equal(paths, want) {
 		t.Errorf("got %q and %v, want %q", paths, err, want)
 	}
 	ended("a file that came meanwhile", other, nil, fs.ErrExist)
+	ended("a directory that came meanwhile", raced, raced.Add("z", text), fs.ErrExist)
 	batch = begin(dir)
 	ended("a file that exists", batch, batch.Add("x", text), fs.ErrExist)
 	if names, err := storage.ReadDir(dir); err != nil || !slices.Equal(names, []string{"d/", "x"}) {

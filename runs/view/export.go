@@ -4,14 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net/url"
 	"os"
-	"path"
 	"strconv"
 	"strings"
 
 	"github.com/toolsandbox/toolsandbox/internal/process"
+	"github.com/toolsandbox/toolsandbox/runs/storage"
 )
 
 // dataFolder has the chunks of an exported directory.
@@ -32,8 +33,8 @@ func (v *Viewer) File(ctx context.Context, rollout string) ([]byte, error) {
 }
 
 // Export writes the pages as files into a directory that does not exist or is empty, and returns
-// their number and size in bytes. The first page is complete; of the others a file has the title,
-// and the script takes the page from a chunk.
+// their number and size in bytes; after a failure there are none of them. The first page is
+// complete; of the others a file has the title, and the script takes the page from a chunk.
 func (v *Viewer) Export(ctx context.Context, dir string) (count int, size int64, err error) {
 	entries, err := os.ReadDir(dir)
 	if err == nil && len(entries) > 0 {
@@ -42,23 +43,19 @@ func (v *Viewer) Export(ctx context.Context, dir string) (count int, size int64,
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return 0, 0, fmt.Errorf("export: %w", err)
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return 0, 0, fmt.Errorf("export: %w", err)
-	}
-	root, err := os.OpenRoot(dir) // names of rollouts are whatever the files of a run say
+	files, err := storage.NewBatch(dir)
 	if err != nil {
 		return 0, 0, fmt.Errorf("export: %w", err)
 	}
-	defer func() { err = errors.Join(err, root.Close()) }()
-	e := &exporter{viewer: v, root: root, open: newChunk()}
-	err = e.all(ctx)
+	e := &exporter{viewer: v, files: files, open: newChunk()}
+	_, err = files.End(e.all(ctx))
 	return e.count, e.size, err
 }
 
 // exporter writes files below a directory.
 type exporter struct {
 	viewer *Viewer
-	root   *os.Root
+	files  *storage.Batch
 	count  int
 	size   int64
 	open   *chunk
@@ -221,10 +218,7 @@ func (e *exporter) next(anyway bool) error {
 }
 
 func (e *exporter) write(name string, content []byte) error {
-	if err := e.root.MkdirAll(path.Dir(name), 0o755); err != nil {
-		return fmt.Errorf("export: %w", err)
-	}
-	if err := e.root.WriteFile(name, content, 0o644); err != nil {
+	if err := e.files.Add(name, func(w io.Writer) error { _, err := w.Write(content); return err }); err != nil {
 		return fmt.Errorf("export: %w", err)
 	}
 	e.count++

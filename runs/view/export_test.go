@@ -16,6 +16,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/toolsandbox/toolsandbox/internal/world"
 	"github.com/toolsandbox/toolsandbox/original/resultfile"
 	"github.com/toolsandbox/toolsandbox/packs"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
@@ -167,20 +168,41 @@ func readChunk(t *testing.T, file string) map[string]string {
 	return pages
 }
 
-// TestExportStaysInside exports rollouts whose names lead out of the directory.
-func TestExportStaysInside(t *testing.T) {
-	parent := t.TempDir()
-	for _, name := range []string{"../../out", "a/../../../out"} {
-		summary := &resultfile.Summary{Scenarios: []resultfile.ScenarioResult{{Name: name, Similarity: "0.5"}}}
-		run := analysis.OpenRun("dir", summary, new(results.Reader))
-		if _, _, err := New([]*analysis.Run{run}, nil, nil).Export(t.Context(), filepath.Join(parent, "pages")); err == nil {
-			t.Errorf("%s: got no error", name)
+// TestExportFails exports rollouts of which a later one has no file: its name leads out of the
+// directory, is too long, or the export is interrupted. It leaves nothing, also in a directory that
+// existed.
+func TestExportFails(t *testing.T) {
+	for name, bad := range map[string]string{"outside": "../../out", "far outside": "a/../../../out", "too long": strings.Repeat("long", 100), "interrupted": "interrupt"} {
+		for _, existing := range []bool{false, true} {
+			parent := t.TempDir()
+			dir := filepath.Join(parent, "pages")
+			if existing {
+				if err := os.Mkdir(dir, 0o755); err != nil {
+					t.Fatal(err)
+				}
+			}
+			summary := &resultfile.Summary{Scenarios: []resultfile.ScenarioResult{{Name: "good", Similarity: "0.5"}, {Name: bad, Similarity: "0.5"}}}
+			v := New([]*analysis.Run{analysis.OpenRun("dir", summary, new(results.Reader))}, nil, nil)
+			ctx, cancel := context.WithCancel(t.Context())
+			read := v.runs[0].read
+			v.runs[0].read = func(ctx context.Context, rollout string, schema *world.Schema) (*Trajectory, error) {
+				if rollout == "interrupt" {
+					cancel()
+				}
+				return read(ctx, rollout, schema)
+			}
+			if _, _, err := v.Export(ctx, dir); err == nil {
+				t.Errorf("%s: got no error", name)
+			}
+			cancel()
+			if existing {
+				if err := os.Remove(dir); err != nil { // it has to be empty
+					t.Errorf("%s: %v", name, err)
+				}
+			}
+			if left, err := os.ReadDir(parent); err != nil || len(left) > 0 {
+				t.Errorf("%s, existing %v: got %v and %v, want nothing left", name, existing, left, err)
+			}
 		}
-		if err := os.RemoveAll(filepath.Join(parent, "pages")); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if left, err := os.ReadDir(parent); err != nil || len(left) > 0 {
-		t.Errorf("got %v and %v, want nothing outside", left, err)
 	}
 }

@@ -177,7 +177,7 @@ func (s *Site) startFork(ctx context.Context, dir string, args []string) (letter
 		if started, err := play.HasRun(out); err == nil && !started && !isOver {
 			continue
 		}
-		source, err := OpenDirectory(out, false, io.Discard, s.scenarios)
+		source, err := OpenDirectory(ctx, out, false, io.Discard, s.scenarios)
 		if err == nil {
 			return s.shown(ctx, s.add(source), ticker.C)
 		}

@@ -182,6 +182,9 @@ func (v *Viewer) page(ctx context.Context, segments []string, query url.Values, 
 		if folder == "scenario" && kind == "tools" {
 			return p, v.toolsPage(p, segments[1], number)
 		}
+		if folder == "scenario" && name == "proof" {
+			return p, v.proofPage(p, segments[1])
+		}
 		n, err := strconv.Atoi(number)
 		if err != nil || n < 0 {
 			return nil, errNoPage

@@ -10,6 +10,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/telemetry"
 	"github.com/toolsandbox/toolsandbox/internal/world"
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	"github.com/toolsandbox/toolsandbox/runs/analysis"
 	"github.com/toolsandbox/toolsandbox/runs/explain"
 )
@@ -175,6 +176,9 @@ func (b *rolloutBody) transcript(told explained, rollout analysis.Rollout, numbe
 	last := min(first+b.size, len(told.Messages))
 	for i, m := range told.Messages[first:last] {
 		b.Messages = append(b.Messages, newMessage(first+i, m))
+		if turn, ok := told.Turns[first+i]; ok {
+			b.Messages[i].Reasoning, b.Messages[i].Usage = newText(turn.Reasoning, foldAt), tokens(turn.Usage)
+		}
 	}
 	if rollout.Outcome != nil {
 		for _, flag := range rollout.Outcome.UserFlags {
@@ -225,6 +229,21 @@ func (b *rolloutBody) target(number int, card node) {
 			}
 		}
 	}
+}
+
+// tokens are the usage of a turn in words, empty where none was reported.
+func tokens(u *agentgwv1.Usage) string {
+	if u == nil {
+		return ""
+	}
+	in, out := fmt.Sprintf("%d tokens in", u.GetInputTokens()), fmt.Sprintf("%d out", u.GetOutputTokens())
+	if u.GetCachedTokens() > 0 {
+		in += fmt.Sprintf(" (%d cached)", u.GetCachedTokens())
+	}
+	if u.GetReasoningTokens() > 0 {
+		out += fmt.Sprintf(" (%d for reasoning)", u.GetReasoningTokens())
+	}
+	return in + ", " + out
 }
 
 // facts are what the run recorded of a rollout.

@@ -31,6 +31,8 @@ type scenarioBody struct {
 	Tables             []worldTable
 	Rollouts           []tableRow
 	Compare            string
+	// Proof is the page of the proof, empty without.
+	Proof string
 }
 
 // scenarioNode is a milestone or minefield in words.
@@ -82,6 +84,9 @@ func (v *Viewer) scenarioPage(p *page, name string) error {
 	}
 	if p.Compared {
 		body.Compare = comparePath(name)
+	}
+	if v.provable(name) {
+		body.Proof = proofPath(name)
 	}
 	p.template, p.Title, p.Section, p.Body = "scenario", name, "scenario", body
 	p.Over = []link{{"rollouts", "rollouts.html"}}

@@ -3,6 +3,9 @@ package view
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/url"
@@ -26,14 +29,50 @@ const policy = "default-src 'none'; style-src 'self'; script-src 'self'; connect
 // Listen listens on a loopback address, such as 127.0.0.1:0. Another address is an error of usage:
 // the pages show milestones, and nothing asks who reads them.
 func Listen(ctx context.Context, address string) (net.Listener, error) {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return nil, process.UsageErrorf("--listen: %w", err)
-	}
-	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return nil, process.UsageErrorf("--listen: %q is not an address of this machine alone, such as 127.0.0.1:8080: for another machine forward a port of it, as with ssh -L", address)
+	if err := needLoopback(address); err != nil {
+		return nil, err
 	}
 	return new(net.ListenConfig).Listen(ctx, "tcp", address)
+}
+
+// needLoopback is an error of usage for an address that others than this machine may reach.
+func needLoopback(address string) error {
+	if err := checkLoopback(address); err != nil {
+		return process.UsageErrorf("%w: for another machine forward a port of it, as with ssh -L, or serve the teams of --access-file", err)
+	}
+	return nil
+}
+
+// checkLoopback returns an error for an address that others than this machine may reach.
+func checkLoopback(address string) error {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return fmt.Errorf("--listen: %w", err)
+	}
+	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return fmt.Errorf("--listen: %q is not an address of this machine alone, such as 127.0.0.1:8080", address)
+	}
+	return nil
+}
+
+// shutdown waits until ctx is done, the server has ended or failed says why it has to, and ends the
+// server. It returns the reason, nil for the end of ctx.
+func shutdown(ctx context.Context, cancel context.CancelFunc, server *http.Server, served, failed <-chan error) (err error) {
+	select {
+	case err = <-served:
+	case err = <-failed:
+	case <-ctx.Done():
+	}
+	cancel()
+	stopping, stop := context.WithTimeout(context.WithoutCancel(ctx), stopLimit)
+	defer stop()
+	if server.Shutdown(stopping) != nil {
+		_ = server.Close()
+	}
+	if errors.Is(err, http.ErrServerClosed) || errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
 }
 
 // newServer returns a server whose requests end with ctx.
@@ -41,15 +80,16 @@ func newServer(ctx context.Context, handler http.Handler) *http.Server {
 	return &http.Server{
 		Handler: handler, ReadHeaderTimeout: readLimit, ReadTimeout: readLimit, WriteTimeout: writeLimit,
 		BaseContext: func(net.Listener) context.Context { return ctx }, MaxHeaderBytes: 1 << 16,
+		ErrorLog: log.New(io.Discard, "", 0), // of handshakes, such as those of probes
 	}
 }
 
 // Handler admits requests to the pages at an address. It answers only requests that a page of its
-// own sent, or that a person typed: the host has to be the address, and a browser must not say that
-// another site asks.
-func Handler(address string, pages http.Handler) http.Handler {
+// own sent, or that a person typed: the host has to be the address or one of its public names, and
+// a browser must not say that another site asks.
+func Handler(address string, pages http.Handler, names ...string) http.Handler {
 	_, port, _ := net.SplitHostPort(address)
-	hosts := []string{address, net.JoinHostPort("localhost", port)}
+	hosts := append([]string{address, net.JoinHostPort("localhost", port)}, names...)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		head := w.Header()
 		head.Set("Content-Security-Policy", policy)
@@ -62,7 +102,7 @@ func Handler(address string, pages http.Handler) http.Handler {
 		switch {
 		case !slices.Contains(hosts, r.Host):
 			http.Error(w, "This server has another name.", http.StatusMisdirectedRequest)
-		case origin != "" && origin != "http://"+r.Host, site != "" && site != "same-origin" && site != "none":
+		case origin != "" && origin != "http://"+r.Host && origin != "https://"+r.Host, site != "" && site != "same-origin" && site != "none":
 			http.Error(w, "Another site may not ask.", http.StatusForbidden)
 		case r.Method == http.MethodPost && r.URL.Path == "/"+forkPath && origin != "":
 			pages.ServeHTTP(w, r)
@@ -93,9 +133,22 @@ func (v *Viewer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 	default:
-		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		_, _ = w.Write(content)
+		writeHTML(w, content)
 	}
+}
+
+func writeHTML(w http.ResponseWriter, content []byte) {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	_, _ = w.Write(content)
+}
+
+func writePage(w http.ResponseWriter, p *page) {
+	content, err := p.render()
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	writeHTML(w, content)
 }
 
 func (v *Viewer) serveAsset(w http.ResponseWriter, name string) {

@@ -14,7 +14,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/toolsandbox/toolsandbox/internal/process"
 	"github.com/toolsandbox/toolsandbox/original/resultfile"
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
@@ -35,6 +34,7 @@ type Site struct {
 
 	group     sync.WaitGroup // what Serve starts
 	evaluator *eventual[evaluatorv1.EvaluatorServiceClient]
+	proofs    *proofs
 	news      *news
 	renew     chan struct{} // has room for one: the sources or their progress changed
 
@@ -59,9 +59,6 @@ func NewSite(sources []Source, scenarios Scenarios, evaluator Evaluator, traceUI
 // Export follows the sources to their end, writes the pages as files as Viewer.Export does, and
 // prints where they are.
 func (s *Site) Export(ctx context.Context, dir string, stderr io.Writer) error {
-	if s.forking != nil {
-		return process.UsageErrorf("--allow-fork: given with --export, but files only show the command that forks")
-	}
 	runs := make([]*analysis.Run, len(s.sources))
 	for i, source := range s.sources {
 		err := source.Follow(ctx, func(report.SweepDetail) {})
@@ -115,6 +112,17 @@ func (s *Site) Serve(ctx context.Context, listener net.Listener) error {
 	if s.forking != nil {
 		s.forking.life = ctx
 	}
+	s.proofs = newProofs(ctx, &s.group, s.news.add)
+	failed := s.begin(ctx)
+	server := newServer(ctx, Handler(listener.Addr().String(), s))
+	served := make(chan error, 1)
+	s.group.Go(func() { served <- server.Serve(listener) })
+	return shutdown(ctx, cancel, server, served, failed)
+}
+
+// begin reads and follows the sources in goroutines of the group until ctx is done. failed gets one
+// value: why they cannot be read, or nil at the end.
+func (s *Site) begin(ctx context.Context) (failed <-chan error) {
 	s.evaluator = newEventual(&s.group, func(settle func(evaluatorv1.EvaluatorServiceClient, error)) {
 		err := s.start(ctx, func(ctx context.Context, client evaluatorv1.EvaluatorServiceClient) error {
 			settle(client, nil)
@@ -123,30 +131,12 @@ func (s *Site) Serve(ctx context.Context, listener net.Listener) error {
 		})
 		settle(nil, cmp.Or(err, ctx.Err()))
 	})
-	failed := make(chan error, 1)
-	s.group.Go(func() { failed <- s.keep(ctx) })
+	kept := make(chan error, 1)
+	s.group.Go(func() { kept <- s.keep(ctx) })
 	for i, source := range slices.Clone(s.sources) {
 		s.group.Go(func() { s.follow(ctx, i, source) })
 	}
-	server := newServer(ctx, Handler(listener.Addr().String(), s))
-	served := make(chan error, 1)
-	s.group.Go(func() { served <- server.Serve(listener) })
-	var err error
-	select {
-	case err = <-served:
-	case err = <-failed:
-	case <-ctx.Done():
-	}
-	cancel()
-	stopping, stop := context.WithTimeout(context.WithoutCancel(ctx), stopLimit)
-	defer stop()
-	if server.Shutdown(stopping) != nil {
-		_ = server.Close()
-	}
-	if errors.Is(err, http.ErrServerClosed) || errors.Is(err, context.Canceled) {
-		return nil
-	}
-	return err
+	return kept
 }
 
 // follow follows one source to its end.
@@ -307,7 +297,7 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return
 		}
-		v.scenarios, v.evaluator = scenarios, client
+		v.scenarios, v.evaluator, v.proofs = scenarios, client, s.proofs
 	}
 	v.ServeHTTP(w, r)
 }

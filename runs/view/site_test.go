@@ -61,7 +61,7 @@ func (p *playedSource) Run(context.Context) (*analysis.Run, error) {
 	return analysis.NewRun("played", summary, nil), nil
 }
 
-func (p *playedSource) Trajectory(context.Context, string, *world.Schema) (*resultfile.Trajectory, error) {
+func (p *playedSource) Trajectory(context.Context, string, *world.Schema) (*Trajectory, error) {
 	return nil, os.ErrNotExist
 }
 
@@ -266,6 +266,50 @@ func TestManyStreams(t *testing.T) {
 	}
 	if body := fetch(t, address); !strings.Contains(body, "rollout") {
 		t.Errorf("page beside streams: got\n%s", body)
+	}
+}
+
+// TestSiteProves plays the proof of a scenario while its page says so. A variant and an unknown
+// scenario have none.
+func TestSiteProves(t *testing.T) {
+	scenarios := catalogued(t)
+	source := newPlayed("1")
+	close(source.end)
+	address, stop := serveSite(t, NewSite([]Source{source}, onlyScenarios(scenarios), noEvaluator, ""))
+	for strings.Contains(fetch(t, address), "being read") {
+		if t.Context().Err() != nil {
+			t.Fatal("the run is not read")
+		}
+	}
+	if body := fetch(t, address+"scenario/wifi_while_saving_battery.html"); !strings.Contains(body, `href="../scenario/wifi_while_saving_battery/proof.html"`) {
+		t.Errorf("scenario: got\n%s\nwant a link to its proof", body)
+	}
+	proof := address + "scenario/wifi_while_saving_battery/proof.html"
+	body := fetch(t, proof)
+	if !strings.Contains(body, "is being played") || !strings.Contains(body, "<view-live") {
+		t.Errorf("at first: got\n%s\nwant that it is being played", body)
+	}
+	for began := time.Now(); strings.Contains(body, "is being played"); body = fetch(t, proof) {
+		if time.Since(began) > time.Minute {
+			t.Fatal("no proof after a minute")
+		}
+	}
+	for _, want := range []string{">proven<", "oracle_all_tools", "unhelpful agent", "at most 0.35", "without &#34;wifi_on&#34;", "on: flipped"} {
+		if !strings.Contains(body, want) {
+			t.Errorf("got\n%s\nwant %q in it", body, want)
+		}
+	}
+	for _, none := range []string{"scenario/wifi_while_saving_battery_all_tools/proof.html", "scenario/no/proof.html"} {
+		response, err := client.Get(address + none) //nolint:noctx // the client has a timeout
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := response.Body.Close(); err != nil || response.StatusCode != http.StatusNotFound {
+			t.Errorf("%s: got %s and %v, want 404", none, response.Status, err)
+		}
+	}
+	if err := stop(); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -33,10 +33,19 @@ type Source interface {
 	Run(ctx context.Context) (*analysis.Run, error)
 	// Trajectory reads a rollout of the last Run with the tables of schema, without tables if it is
 	// nil. The error wraps fs.ErrNotExist if the source has no trajectory of it.
-	Trajectory(ctx context.Context, rollout string, schema *world.Schema) (*resultfile.Trajectory, error)
+	Trajectory(ctx context.Context, rollout string, schema *world.Schema) (*Trajectory, error)
 	// Follow calls changed with the progress about once a second until the run has ended; a last call
 	// of Run then returns all. It returns nil at once for a run that nobody plays.
 	Follow(ctx context.Context, changed func(report.SweepDetail)) error
+}
+
+// Trajectory is what happened in a rollout.
+type Trajectory struct {
+	*resultfile.Trajectory
+	// Turns are the turns of models, by the indices of their first messages, as far as the source has
+	// kept them. Problem says why they cannot be read.
+	Turns   map[int]results.Turn
+	Problem string
 }
 
 // settleWait bounds the wait for the files of a run whose sweep has ended, settlePoll is the
@@ -61,7 +70,7 @@ type directory struct {
 
 // OpenDirectory returns the run in a directory. A process may play it at the moment. warnings gets
 // what analysis.Load warns of. The error says what the directory lacks.
-func OpenDirectory(path string, acceptEdits bool, warnings io.Writer, scenarios Scenarios) (Source, error) {
+func OpenDirectory(ctx context.Context, path string, acceptEdits bool, warnings io.Writer, scenarios Scenarios) (Source, error) {
 	path, _ = results.Locate(path)
 	d := &directory{path: path, acceptEdits: acceptEdits, warnings: warnings, scenarios: scenarios}
 	if d.isPlayed() {
@@ -72,7 +81,7 @@ func OpenDirectory(path string, acceptEdits bool, warnings io.Writer, scenarios 
 			return d, err
 		}
 	}
-	_, err := d.load() // it says what is missing
+	_, err := d.load(ctx) // it says what is missing
 	return d, err
 }
 
@@ -86,8 +95,8 @@ func (d *directory) isPlayed() bool {
 	return err == nil
 }
 
-func (d *directory) load() (*analysis.Run, error) {
-	run, err := interchange.Load(d.path, d.acceptEdits, d.warnings)
+func (d *directory) load(ctx context.Context) (*analysis.Run, error) {
+	run, err := interchange.Load(ctx, d.path, d.acceptEdits, d.warnings)
 	if errors.Is(err, interchange.ErrFormat) {
 		return nil, process.UsageErrorf("RUN: %w", err)
 	}
@@ -112,7 +121,7 @@ func (d *directory) Run(ctx context.Context) (*analysis.Run, error) {
 	}
 	if d.loaded == nil {
 		var err error
-		if d.loaded, err = d.load(); err != nil {
+		if d.loaded, err = d.load(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -120,7 +129,7 @@ func (d *directory) Run(ctx context.Context) (*analysis.Run, error) {
 }
 
 // Trajectory implements Source.
-func (d *directory) Trajectory(ctx context.Context, rollout string, schema *world.Schema) (*resultfile.Trajectory, error) {
+func (d *directory) Trajectory(ctx context.Context, rollout string, schema *world.Schema) (*Trajectory, error) {
 	if live := d.sweep(); live != nil {
 		return live.Trajectory(ctx, rollout, schema)
 	}
@@ -131,15 +140,25 @@ func (d *directory) Trajectory(ctx context.Context, rollout string, schema *worl
 	return readTrajectory(run.Reader(), rollout, schema)
 }
 
-func readTrajectory(reader *results.Reader, rollout string, schema *world.Schema) (*resultfile.Trajectory, error) {
+func readTrajectory(reader *results.Reader, rollout string, schema *world.Schema) (*Trajectory, error) {
 	if reader == nil {
 		return nil, fmt.Errorf("read %s: %w", rollout, fs.ErrNotExist)
 	}
+	read := new(resultfile.Trajectory)
+	var err error
 	if schema != nil {
-		return reader.Trajectory(rollout, schema)
+		read, err = reader.Trajectory(rollout, schema)
+	} else {
+		read.Messages, err = reader.Messages(rollout)
 	}
-	messages, err := reader.Messages(rollout)
-	return &resultfile.Trajectory{Messages: messages}, err
+	if err != nil {
+		return nil, err
+	}
+	turns, err := reader.Turns(rollout)
+	if err != nil {
+		return &Trajectory{Trajectory: read, Problem: err.Error()}, nil
+	}
+	return &Trajectory{Trajectory: read, Turns: turns}, nil
 }
 
 // Follow implements Source. It asks the process that plays the run, at its socket.
@@ -251,7 +270,7 @@ func OpenAll(
 			return nil, err
 		}
 		for _, dir := range dirs {
-			source, err := OpenDirectory(dir, acceptEdits, warnings, scenarios)
+			source, err := OpenDirectory(ctx, dir, acceptEdits, warnings, scenarios)
 			if err != nil {
 				return nil, err
 			}

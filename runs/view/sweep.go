@@ -96,7 +96,7 @@ func (s *sweepSource) Run(ctx context.Context) (*analysis.Run, error) {
 }
 
 // Trajectory implements Source.
-func (s *sweepSource) Trajectory(ctx context.Context, rollout string, schema *world.Schema) (*resultfile.Trajectory, error) {
+func (s *sweepSource) Trajectory(ctx context.Context, rollout string, schema *world.Schema) (*Trajectory, error) {
 	s.mu.Lock()
 	id := s.ids[rollout]
 	s.mu.Unlock()
@@ -107,7 +107,14 @@ func (s *sweepSource) Trajectory(ctx context.Context, rollout string, schema *wo
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", rollout, err)
 	}
-	trajectory := &resultfile.Trajectory{Messages: played.GetMessages()}
+	items, err := sweep.Recorded(ctx, s.orchestrator, id)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", rollout, err)
+	}
+	trajectory := &Trajectory{Trajectory: &resultfile.Trajectory{Messages: played.GetMessages()}, Turns: make(map[int]results.Turn)}
+	for _, exchange := range play.Exchanges(items) {
+		trajectory.Turns[exchange.Index] = exchange.Turn()
+	}
 	if schema != nil {
 		trajectory.Tables = played.GetTables()
 	}

@@ -35,6 +35,9 @@ type message struct {
 	Fault string
 	// Seen are the roles that see it, if it is not for sender and recipient alone.
 	Seen string
+	// Reasoning is what the model reasoned before the turn that begins here, Usage its tokens.
+	Reasoning text
+	Usage     string
 	// Answers is the name of the tool that a result is of.
 	Answers string
 	// Data: the text is data rather than speech.

@@ -32,6 +32,7 @@ type Viewer struct {
 	traceUI   string
 	forkToken string         // admits forms that fork, empty if there are none
 	pack      *describe.Pack // instead of runs
+	proofs    *proofs        // nil if none are played
 	// version counts the states of a site, from 1. changing: there may be another one.
 	version  int
 	changing bool
@@ -48,7 +49,7 @@ type run struct {
 	// Progress is what a run that is being played does, nil for others.
 	Progress *progress
 
-	read     func(context.Context, string, *world.Schema) (*resultfile.Trajectory, error)
+	read     func(context.Context, string, *world.Schema) (*Trajectory, error)
 	rollouts []analysis.Rollout
 	index    map[string]int // by name
 }
@@ -59,7 +60,7 @@ func New(runs []*analysis.Run, scenarios map[string]*scenariov1.Scenario, evalua
 	v := &Viewer{scenarios: scenarios, evaluator: evaluator}
 	for i, loaded := range runs {
 		r := &run{Run: loaded, Letter: analysis.Letter(i), rollouts: loaded.Rollouts()}
-		r.read = func(_ context.Context, rollout string, schema *world.Schema) (*resultfile.Trajectory, error) {
+		r.read = func(_ context.Context, rollout string, schema *world.Schema) (*Trajectory, error) {
 			return readTrajectory(loaded.Reader(), rollout, schema)
 		}
 		r.index = make(map[string]int, len(r.rollouts))
@@ -89,6 +90,7 @@ func (v *Viewer) run(letter string) *run {
 type explained struct {
 	*explain.Report
 	Scenario *scenariov1.Scenario
+	Turns    map[int]results.Turn
 	Problem  string
 }
 
@@ -112,23 +114,27 @@ func (v *Viewer) explain(ctx context.Context, r *run, rollout analysis.Rollout) 
 		return explained{}, ctx.Err()
 	}
 	if err != nil {
-		trajectory = new(resultfile.Trajectory)
+		trajectory = &Trajectory{Trajectory: new(resultfile.Trajectory)}
 	}
-	read := explain.New(r.Record(), rollout.Entry, causes, scenario, trajectory)
+	read := explain.New(r.Record(), rollout.Entry, causes, scenario, trajectory.Trajectory)
+	told := explained{read, scenario, trajectory.Turns, trajectory.Problem}
 	if err != nil {
-		return explained{read, scenario, explainMissing(r.Directory, err)}, nil
+		told.Problem = explainMissing(r.Directory, err)
+		return told, nil
 	}
 	if !r.HasWorld() {
-		return explained{read, nil, "This is a rollout of another tool: its file has the conversation and the score, but no world and no milestones."}, nil
+		told.Problem = "This is a rollout of another tool: its file has the conversation and the score, but no world and no milestones."
+		return told, nil
 	}
 	if scenario == nil {
-		return explained{read, nil, fmt.Sprintf("The catalogue has no scenario %q: give the run's --pack to see why this score.", rollout.Scenario)}, nil
+		told.Problem = fmt.Sprintf("The catalogue has no scenario %q: give the run's --pack to see why this score.", rollout.Scenario)
+		return told, nil
 	}
 	if err := read.Explain(ctx, v.evaluator); err != nil {
 		if ctx.Err() != nil {
 			return explained{}, ctx.Err()
 		}
-		return explained{read, scenario, err.Error()}, nil
+		told.Problem = err.Error()
 	}
-	return explained{read, scenario, ""}, nil
+	return told, nil
 }

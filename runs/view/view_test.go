@@ -2,10 +2,13 @@ package view
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -17,6 +20,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	"github.com/toolsandbox/toolsandbox/original/resultfile"
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
@@ -85,7 +89,7 @@ func withViewer(t *testing.T, scenarios map[string]*scenariov1.Scenario, do func
 	t.Helper()
 	var runs []*analysis.Run
 	for _, dir := range dirs {
-		run, err := analysis.Load(dir, false, io.Discard)
+		run, err := analysis.Load(t.Context(), dir, false, io.Discard)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -243,6 +247,38 @@ func TestPagedTranscript(t *testing.T) {
 		whole, err := v.File(ctx, "turn_off_wifi")
 		if err != nil || !strings.Contains(string(whole), "id=m1000>") || strings.Contains(string(whole), "href=\"../") {
 			t.Errorf("file: got %v and\n%.2000s", err, whole)
+		}
+	}, dir)
+}
+
+// TestReasoning shows what a model reasoned, folded and escaped, with the tokens of the turn. A
+// damaged file of exchanges is told, and the transcript stays.
+func TestReasoning(t *testing.T) {
+	scenarios := catalogued(t)
+	dir := writeRun(t, scenarios["turn_off_wifi"], "Done.", 1, "turn_off_wifi")
+	answer, err := json.Marshal(map[string]any{"content": []any{map[string]any{"type": "thinking", "thinking": evil}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	index := len(scenarios["turn_off_wifi"].GetSetup().GetMessages())
+	if err := results.WriteExchanges(dir, "turn_off_wifi", []results.Exchange{{Index: index, Data: &agentgwv1.Exchange{
+		Attempts: []*agentgwv1.Attempt{{Status: 200, Answer: answer, AnswerBytes: int64(len(answer))}},
+		Usage:    &agentgwv1.Usage{InputTokens: 40, CachedTokens: 30, OutputTokens: 20, ReasoningTokens: 10},
+	}}}); err != nil {
+		t.Fatal(err)
+	}
+	withViewer(t, scenarios, func(ctx context.Context, v *Viewer) {
+		content, err := v.html(ctx, "A/turn_off_wifi.html", nil)
+		want := `<small>40 tokens in (30 cached), 20 out (10 for reasoning)</small></div><details class=thought><summary>reasoning</summary><div class=said dir=auto>&lt;script&gt;`
+		if page := strings.ReplaceAll(string(content), "\n", ""); err != nil || !strings.Contains(page, want) {
+			t.Errorf("got %v and\n%s\nwant %s", err, page, want)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "trajectories", "turn_off_wifi", "exchanges.jsonl"), []byte("{"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		content, err = v.html(ctx, "A/turn_off_wifi.html", nil)
+		if page := string(content); err != nil || !strings.Contains(page, "read exchanges of turn_off_wifi") || !strings.Contains(page, "similarity ") || !strings.Contains(page, "Done.") {
+			t.Errorf("damaged exchanges: got %v and\n%s\nwant the problem and the rest", err, page)
 		}
 	}, dir)
 }

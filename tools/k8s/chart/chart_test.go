@@ -235,7 +235,7 @@ func TestSettings(t *testing.T) {
 	}
 	want := []string{
 		"+Deployment/toolsandbox/agentgw", "+Deployment/toolsandbox/collector", "+Deployment/toolsandbox/evaluator",
-		"+Deployment/toolsandbox/orchestrator", "+StatefulSet/toolsandbox/toolhost",
+		"+Deployment/toolsandbox/orchestrator", "+Deployment/toolsandbox/view", "+StatefulSet/toolsandbox/toolhost",
 	}
 	if diff := cmp.Diff(want, restarted); diff != "" {
 		t.Errorf("restarted (-want +got):\n%s", diff)

@@ -76,7 +76,7 @@ func loadRuns(cmd *cobra.Command, args []string, most int, acceptEdits bool) ([]
 	}
 	var runs []*analysis.Run
 	for _, dir := range dirs {
-		run, err := interchange.Load(dir, acceptEdits, cmd.ErrOrStderr())
+		run, err := interchange.Load(cmd.Context(), dir, acceptEdits, cmd.ErrOrStderr())
 		if errors.Is(err, interchange.ErrFormat) {
 			return nil, process.UsageErrorf("RUN: %w", err)
 		}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"io"
 	"os"
@@ -43,7 +44,7 @@ of Inspect, eee a record of Every Eval Ever. RUN is the --out directory of the r
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dir, _ := results.Locate(args[0])
-			return options.run(dir, cmd.OutOrStdout(), cmd.ErrOrStderr())
+			return options.run(cmd.Context(), dir, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
 	tables := strings.Join(results.TableNames(), ", ")
@@ -57,7 +58,7 @@ of Inspect, eee a record of Every Eval Ever. RUN is the --out directory of the r
 // exportFormats returns the formats of tables and of whole runs.
 func exportFormats() []string { return append(results.ExportFormats(), interchange.Formats()...) }
 
-func (o *exportRunOptions) run(dir string, stdout, stderr io.Writer) error {
+func (o *exportRunOptions) run(ctx context.Context, dir string, stdout, stderr io.Writer) error {
 	whole := slices.Contains(interchange.Formats(), o.to)
 	switch {
 	case !whole && !slices.Contains(results.ExportFormats(), o.to):
@@ -75,7 +76,7 @@ func (o *exportRunOptions) run(dir string, stdout, stderr io.Writer) error {
 	if !whole && o.out == "" && len(o.tables) != 1 {
 		return process.UsageErrorf("--out: missing, expected a directory for the files, or one --table to print")
 	}
-	summary, reader, err := report.OpenFinished(dir, o.acceptEdits, stderr)
+	summary, reader, err := report.OpenFinished(ctx, dir, o.acceptEdits, stderr)
 	if err != nil {
 		return err
 	}

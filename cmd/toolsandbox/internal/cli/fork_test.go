@@ -20,7 +20,7 @@ import (
 // readMessages reads the messages of a rollout.
 func readMessages(t *testing.T, dir, rollout string) []*worldv1.Message {
 	t.Helper()
-	reader, err := results.Open(dir, nil)
+	reader, err := results.Open(t.Context(), dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -48,7 +48,7 @@ func (s *scorer) load(ctx context.Context, warnings io.Writer, dir string) (*res
 	if err := s.installation.Network.Validate(); err != nil {
 		return nil, nil, process.UsageErrorf("%w", err)
 	}
-	summary, reader, err := report.OpenFinished(dir, s.acceptEdits, warnings)
+	summary, reader, err := report.OpenFinished(ctx, dir, s.acceptEdits, warnings)
 	if err != nil {
 		return nil, nil, err
 	}

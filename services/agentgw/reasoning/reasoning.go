@@ -1,0 +1,103 @@
+// Package reasoning finds what a model reasoned in the answer of its provider. It is for people: no
+// message, score or later request depends on it.
+package reasoning
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/lenient"
+)
+
+// Of returns the reasoning in the body of an answer, in the form of any provider: thinking blocks
+// of Anthropic and Cohere, summaries of OpenAI's responses, thoughts of Google, the fields of
+// servers with chat completions, and text between <think> tags. It is empty for an answer without
+// any, such as one whose reasoning is encrypted, and for a body that is no JSON object.
+func Of(answer []byte) string {
+	var root map[string]any
+	if json.Unmarshal(answer, &root) != nil {
+		return ""
+	}
+	r := new(reader)
+	r.blocks(root["content"])
+	r.blocks(root["output"])
+	r.message(field(root["message"]))
+	if choice := first(root["choices"]); choice != nil {
+		r.message(field(choice["message"]))
+		r.tagged(choice["text"])
+	}
+	if candidate := first(root["candidates"]); candidate != nil {
+		r.blocks(field(candidate["content"])["parts"])
+	}
+	return strings.Join(r.found, "\n\n")
+}
+
+// reader collects texts.
+type reader struct{ found []string }
+
+// add adds a text, and reports whether there was one.
+func (r *reader) add(value any) bool {
+	text, _ := value.(string)
+	text = strings.TrimSpace(text)
+	if text != "" {
+		r.found = append(r.found, text)
+	}
+	return text != ""
+}
+
+// message reads a message of chat completions or of Cohere. A server may give the same text in
+// several fields.
+func (r *reader) message(m map[string]any) {
+	if !r.add(m["reasoning_content"]) && !r.add(m["reasoning"]) {
+		r.blocks(m["reasoning_details"])
+	}
+	r.add(m["tool_plan"])
+	r.blocks(m["content"])
+	r.tagged(m["content"])
+}
+
+// tagged reads a text with tags.
+func (r *reader) tagged(value any) {
+	text, _ := value.(string)
+	thought, _ := lenient.SplitThinking(text)
+	r.add(thought)
+}
+
+// blocks reads a list of parts of an answer.
+func (r *reader) blocks(value any) {
+	list, _ := value.([]any)
+	for _, item := range list {
+		block := field(item)
+		kind, _ := block["type"].(string)
+		switch isThought, _ := block["thought"].(bool); {
+		case isThought, kind == "reasoning.text":
+			r.add(block["text"])
+		case kind == "thinking":
+			r.add(block["thinking"])
+		case kind == "reasoning.summary":
+			r.add(block["summary"])
+		case kind == "reasoning":
+			for _, name := range []string{"summary", "content"} {
+				parts, _ := block[name].([]any)
+				for _, part := range parts {
+					r.add(field(part)["text"])
+				}
+			}
+		}
+	}
+}
+
+// field returns an object, nil for another value.
+func field(value any) map[string]any {
+	object, _ := value.(map[string]any)
+	return object
+}
+
+// first returns the first object of a list.
+func first(value any) map[string]any {
+	list, _ := value.([]any)
+	if len(list) == 0 {
+		return nil
+	}
+	return field(list[0])
+}
