@@ -10,11 +10,13 @@ import (
 // loaded has the zones that were loaded, by name.
 var loaded sync.Map
 
-// Load returns the time zone of an IANA name, UTC for an empty one. It reads each zone once. "Local"
-// is an error: it means another zone on each machine. Safe for concurrent use.
+// Load returns the time zone of an IANA name, UTC for an empty one. It reads each zone once. It
+// refuses "Local", which is another zone on each machine. Safe for concurrent use.
 func Load(name string) (*time.Location, error) {
-	if zone, ok := loaded.Load(name); ok {
-		return zone.(*time.Location), nil
+	if known, ok := loaded.Load(name); ok {
+		if zone, ok := known.(*time.Location); ok {
+			return zone, nil
+		}
 	}
 	if name == "Local" {
 		return nil, fmt.Errorf("unknown time zone %s", name)

@@ -221,8 +221,8 @@ func (p *portal) begin(token string, source Source) *openSite {
 	opened.ctx, opened.cancel = context.WithCancel(rpc.WithToken(p.ctx, token))
 	failed := site.begin(opened.ctx)
 	p.group.Go(func() {
-		_ = <-failed
-		opened.cancel() // it has ended, or cannot be read: the next request opens another one
+		<-failed //nolint:errcheck // ended or unreadable, the next request opens another one
+		opened.cancel()
 		site.group.Wait()
 	})
 	return opened

@@ -120,8 +120,8 @@ func wantDamage(t *testing.T, n int, err error, path string) {
 	}
 }
 
-// TestLongDamagedFiles damages a file in many ways: it does not open, with a line that says what to do,
-// or everything in it is as it was.
+// TestLongDamagedFiles damages a file in many ways: it does not open, with a line that says what to
+// do, or everything in it is as it was.
 func TestLongDamagedFiles(t *testing.T) {
 	file := written(t)
 	dir, random := t.TempDir(), rand.New(rand.NewPCG(1, 1))
@@ -199,9 +199,9 @@ func TestOpenOrReplace(t *testing.T) {
 	}
 }
 
-// TestLongDamageWhileOpen damages a file that is open and was sound: every value that can be read was
-// stored under its key, though a damaged reference may lead to a page that has been freed, with a
-// last index of before and sessions that were deleted, or away from what is stored. Nothing is a
+// TestLongDamageWhileOpen damages a file that is open and was sound: every value that can be read
+// was stored under its key, though a damaged reference may lead to a page that has been freed, with
+// a last index of before and sessions that were deleted, or away from what is stored. Nothing is a
 // panic or a fault: it is an error, and the store says that it is lost.
 func TestLongDamageWhileOpen(t *testing.T) {
 	file := written(t)
