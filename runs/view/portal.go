@@ -198,6 +198,10 @@ func (p *portal) use(key siteKey, begin func() *openSite) *openSite {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	site := p.sites[key]
+	if site != nil && site.ctx.Err() != nil {
+		p.end(key)
+		site = nil
+	}
 	if site == nil && begin != nil {
 		p.makeRoom(key)
 		site = begin()
