@@ -104,6 +104,9 @@ func (b *Browser) Visit(address string) error {
 
 // Click clicks the first element that a selector of CSS finds.
 func (b *Browser) Click(selector string) error {
+	if err := b.layOut(); err != nil {
+		return err
+	}
 	_, err := run(b, "click "+selector, chromedp.Click(chromedp.CSS(selector)))
 	return err
 }
@@ -160,8 +163,18 @@ func (b *Browser) Overflow() (int, error) {
 	return Evaluate[int](b, `document.documentElement.scrollWidth - document.documentElement.clientWidth`)
 }
 
-// Text returns the visible text of the elements that a selector finds.
+// layOut lays out what the page leaves out until it is scrolled to. A person scrolls, and looks
+// again where to click.
+func (b *Browser) layOut() error {
+	_, err := Evaluate[int](b, `[...document.querySelectorAll("*")].filter(e => getComputedStyle(e).contentVisibility === "auto").map(e => e.style.contentVisibility = "visible").length`)
+	return err
+}
+
+// Text returns the text of the elements that a selector finds, as a reader sees it who scrolls.
 func (b *Browser) Text(selector string) (string, error) {
+	if err := b.layOut(); err != nil {
+		return "", err
+	}
 	return Evaluate[string](b, fmt.Sprintf(`[...document.querySelectorAll(%q)].map(e => e.innerText ?? e.textContent).join("\n")`, selector))
 }
 
