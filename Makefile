@@ -128,7 +128,7 @@ test-plain: $(VENV)/ready $(EXAMPLES)/ready $(MCP)/ready $(READERS)/ready $(AXE)
 
 .PHONY: test-race
 test-race: $(VENV)/ready
-	go test $(TEST_FLAGS) -p 2 -parallel 4 -race $(filter-out $(UNRACED),$(RACE))
+	go test $(TEST_FLAGS) -p 1 -parallel 4 -race $(filter-out $(UNRACED),$(RACE))
 	go test $(TEST_FLAGS) -race -run '$(PLAYED)' $(CLI) $(INTERP)
 
 # It compiles the program four times, so it is no part of test-long.
