@@ -74,15 +74,10 @@ type forkBody struct {
 
 // forkPage fills the page with the form that continues a rollout from a message.
 func (v *Viewer) forkPage(ctx context.Context, p *page, letter, name string, message int) error {
-	r := v.run(letter)
-	if r == nil || v.forkToken == "" {
+	if v.forkToken == "" {
 		return errNoPage
 	}
-	i, ok := r.index[name]
-	if !ok {
-		return errNoPage
-	}
-	told, err := v.explain(ctx, r, r.rollouts[i])
+	r, i, told, err := v.explainedRollout(ctx, letter, name)
 	if err != nil {
 		return err
 	}

@@ -62,15 +62,7 @@ type fact struct{ Name, Text string }
 
 // rolloutPage fills the page of a rollout. number is that of the page of its transcript, from 0.
 func (v *Viewer) rolloutPage(ctx context.Context, p *page, letter, name string, number int, query url.Values) error {
-	r := v.run(letter)
-	if r == nil {
-		return errNoPage
-	}
-	i, ok := r.index[name]
-	if !ok {
-		return errNoPage
-	}
-	told, err := v.explain(ctx, r, r.rollouts[i])
+	r, i, told, err := v.explainedRollout(ctx, letter, name)
 	if err != nil {
 		return err
 	}

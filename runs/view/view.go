@@ -86,6 +86,20 @@ func (v *Viewer) run(letter string) *run {
 	return nil
 }
 
+// explainedRollout returns a rollout by the names in its path: its run, and its index in it. The
+// error is errNoPage if there is none.
+func (v *Viewer) explainedRollout(ctx context.Context, letter, name string) (r *run, i int, told explained, err error) {
+	if r = v.run(letter); r == nil {
+		return nil, 0, explained{}, errNoPage
+	}
+	i, ok := r.index[name]
+	if !ok {
+		return nil, 0, explained{}, errNoPage
+	}
+	told, err = v.explain(ctx, r, r.rollouts[i])
+	return r, i, told, err
+}
+
 // explained is a rollout with its explanation. Without one Problem says why.
 type explained struct {
 	*explain.Report

@@ -42,15 +42,7 @@ type worldRow struct {
 type worldCell struct{ Text, Class string }
 
 func (v *Viewer) worldPage(ctx context.Context, p *page, letter, name string, at int) error {
-	r := v.run(letter)
-	if r == nil {
-		return errNoPage
-	}
-	i, ok := r.index[name]
-	if !ok {
-		return errNoPage
-	}
-	told, err := v.explain(ctx, r, r.rollouts[i])
+	r, i, told, err := v.explainedRollout(ctx, letter, name)
 	if err != nil {
 		return err
 	}
