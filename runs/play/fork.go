@@ -187,8 +187,10 @@ func openForkOrigin(ctx context.Context, value string) (*forkOrigin, error) {
 	o.spec, o.run, err = o.recorded.open(o.dir)
 	switch {
 	case errors.Is(err, errNoRecording):
-		if started, err := HasRun(o.dir); err != nil || !started {
-			return nil, errors.Join(process.UsageErrorf("--fork: %s holds no run: give RUN/ROLLOUT@N, where RUN is the --out of a run", o.dir), err)
+		if started, err := HasRun(o.dir); err != nil {
+			return nil, err
+		} else if !started {
+			return nil, process.UsageErrorf("--fork: %s holds no run: give RUN/ROLLOUT@N, where RUN is the --out of a run", o.dir)
 		}
 		return nil, process.UsageErrorf("--fork: the run in %s has no recorded turns: it can be forked where it was played, or when it is played again", o.dir)
 	case err != nil:
