@@ -199,8 +199,8 @@ type RecordedTurn struct {
 	Exchange *Exchange `protobuf:"bytes,2,opt,name=exchange,proto3" json:"exchange,omitempty"`
 	// The cost of all requests about the turn so far, including failed ones.
 	Cost *Cost `protobuf:"bytes,3,opt,name=cost,proto3" json:"cost,omitempty"`
-	// Of a turn of the execution environment before a fork: the new table versions. The gateway records
-	// no such turns.
+	// Of a turn of the execution environment before a fork: the new table versions. The gateway
+	// records no such turns.
 	Versions      []*v1.TableVersion `protobuf:"bytes,4,rep,name=versions,proto3" json:"versions,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -106,8 +106,8 @@ type CreateSessionRequest struct {
 	// The session makes no network requests. Hosted services give the answers below to the same
 	// request at the same message, and any other request fails. For replays.
 	Replay bool `protobuf:"varint,15,opt,name=replay,proto3" json:"replay,omitempty"`
-	// The answers of ListAnswers for the session to replay. Without replay they answer the same request
-	// at the same message too, and any other request is sent. For forks.
+	// The answers of ListAnswers for the session to replay. Without replay they answer the same
+	// request at the same message too, and any other request is sent. For forks.
 	Answers       []*ServiceAnswer `protobuf:"bytes,16,rep,name=answers,proto3" json:"answers,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
