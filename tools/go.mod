@@ -20,6 +20,8 @@ require (
 	// is in the build anyway through buf. ko is a program around it that takes its base
 	// images from a registry.
 	github.com/google/go-containerregistry v0.21.6
+	// The types of Grafana's dashboards, by which a test reads ours; it depends on nothing.
+	github.com/grafana/grafana-foundation-sdk/go v0.0.22
 	// The authorities of TLS that the Go team takes from Mozilla, pinned; with those of the building
 	// machine the digest of an image would depend on it.
 	golang.org/x/crypto/x509roots/fallback v0.0.0-20261030153154-30a33513ff6d

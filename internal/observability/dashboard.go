@@ -191,7 +191,7 @@ func Dashboard() ([]byte, error) {
 	encoder.SetIndent("", "  ")
 	err := encoder.Encode(object{
 		"title": "ToolSandbox", "uid": "toolsandbox", "schemaVersion": 39, "editable": true, "refresh": "30s", "timezone": "browser",
-		"time": object{"from": "now-3h", "to": "now"}, "panels": panels,
+		"time": object{"from": "now-3h", "to": "now"}, "panels": panels, "annotations": object{"list": []object{}},
 		"templating": object{"list": []object{{"name": "source", "label": "Prometheus", "type": "datasource", "query": "prometheus"}}},
 	})
 	if err != nil {
