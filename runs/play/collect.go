@@ -59,8 +59,8 @@ type collector struct {
 	group    sync.WaitGroup
 
 	mu       sync.Mutex
-	finished map[int]*results.Rollout // by number in the plan
-	shared   *results.Shared          // of their results
+	finished []results.Rollout // by number in the plan, without a result if not finished; nil after finish
+	shared   *results.Shared   // of their results
 	errs     []error
 }
 
@@ -75,7 +75,7 @@ func newCollector(
 	c := &collector{
 		spec: spec, scenarios: make(map[string]*scenariov1.Scenario, len(spec.Scenarios)),
 		directory: directory, record: record, euroeval: &euroEvalRecords{run: record, draws: draws},
-		earlier: make(map[string]results.Outcome), settled: make(map[int]bool), finished: make(map[int]*results.Rollout), shared: results.NewShared(),
+		earlier: make(map[string]results.Outcome), settled: make(map[int]bool), finished: make([]results.Rollout, rolloutsOf(spec)), shared: results.NewShared(),
 	}
 	for _, scenario := range spec.Scenarios {
 		c.scenarios[scenario.GetSetup().GetName()] = scenario
@@ -118,8 +118,8 @@ func (c *collector) outcomes() iter.Seq[results.Outcome] {
 		return slices.Values(c.record.Rollouts)
 	}
 	return func(yield func(results.Outcome) bool) {
-		for _, n := range slices.Sorted(maps.Keys(c.finished)) {
-			if !yield(c.finished[n].Outcome()) {
+		for _, rollout := range c.finished {
+			if isFinished(rollout) && !yield(rollout.Outcome()) {
 				return
 			}
 		}
@@ -151,7 +151,7 @@ func (c *collector) takeOver(played []results.Rollout) {
 		rollout.Scenario = c.scenarios[planned.GetScenario()]
 		share(rollout.Result, planned)
 		rollout.Result.LogDigest = nil // the tables have it
-		c.finished[number(id)] = rollout
+		c.finished[number(id)] = *rollout
 		if rollout.Settled() && !replayed[id] {
 			c.settled[number(id)] = true
 		}
@@ -203,7 +203,7 @@ func (c *collector) collect(result *busv1.Result) {
 	if c.isDone(n) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.progress.Add(rowOf(*c.finished[n]))
+		c.progress.Add(rowOf(c.finished[n]))
 		return
 	}
 	rollout, err := c.write(result)
@@ -219,7 +219,7 @@ func (c *collector) collect(result *busv1.Result) {
 		return
 	}
 	c.shared.Result(rollout.Result)
-	c.finished[n] = &rollout
+	c.finished[n] = rollout
 	c.progress.Add(rowOf(rollout))
 }
 
@@ -348,11 +348,8 @@ func (c *collector) finish() error {
 	c.stop()
 	c.progress.End()
 	if len(c.errs) == 0 {
-		c.rollouts = make([]results.Rollout, 0, len(c.finished))
-		for _, n := range slices.Sorted(maps.Keys(c.finished)) {
-			c.rollouts = append(c.rollouts, *c.finished[n])
-			delete(c.finished, n)
-		}
+		c.rollouts = slices.DeleteFunc(c.finished, func(r results.Rollout) bool { return !isFinished(r) })
+		c.finished = nil
 	}
 	content, digests := make(map[string][]byte), make(map[string]string)
 	errs, ended := c.errs, now()
@@ -381,7 +378,17 @@ func (c *collector) rows() []report.Row {
 }
 
 // done returns the number of finished rollouts.
-func (c *collector) done() int { return len(c.finished) + len(c.rollouts) }
+func (c *collector) done() int {
+	n := len(c.rollouts)
+	for _, rollout := range c.finished {
+		if isFinished(rollout) {
+			n++
+		}
+	}
+	return n
+}
+
+func isFinished(r results.Rollout) bool { return r.Result != nil }
 
 func (c *collector) total() int { return len(c.spec.Scenarios) * c.spec.Trials }
 

@@ -35,7 +35,7 @@ func TestTablesCannotBeClosed(t *testing.T) {
 	if err := c.tables.Add(rollout, nil); err != nil {
 		t.Fatal(err)
 	}
-	c.finished[0] = &rollout
+	c.finished[0] = rollout
 	if err := os.RemoveAll(filepath.Join(dir, results.TablesDirectory)); err != nil {
 		t.Fatal(err)
 	}

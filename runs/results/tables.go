@@ -27,7 +27,7 @@ const (
 	// two thirds of the rollouts readable. --resume fetches the others from the services.
 	leastPart = 256
 	// groupBytes is the size of the texts in a row group, by which the writer's memory is bounded.
-	groupBytes = 16 << 20
+	groupBytes = 8 << 20
 
 	// tablesVersion is the version of the columns.
 	tablesVersion = "2"
