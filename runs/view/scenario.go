@@ -31,8 +31,8 @@ type scenarioBody struct {
 	Tables             []worldTable
 	Rollouts           []tableRow
 	Compare            string
-	// Proof is the page of the proof, empty without.
-	Proof string
+	// Proof is the page of the proof, empty without, ProofCommand the command that plays it.
+	Proof, ProofCommand string
 }
 
 // scenarioNode is a milestone or minefield in words.
@@ -85,8 +85,9 @@ func (v *Viewer) scenarioPage(p *page, name string) error {
 	if p.Compared {
 		body.Compare = comparePath(name)
 	}
+	body.ProofCommand = proofCommand(name)
 	if v.provable(name) {
-		body.Proof = proofPath(name)
+		body.Proof = proofPath(name, p.Static)
 	}
 	p.template, p.Title, p.Section, p.Body = "scenario", name, "scenario", body
 	p.Over = []link{{"rollouts", "rollouts.html"}}

@@ -17,6 +17,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/runs/analysis"
 	"github.com/toolsandbox/toolsandbox/runs/describe"
 	"github.com/toolsandbox/toolsandbox/runs/explain"
+	"github.com/toolsandbox/toolsandbox/runs/prove"
 	"github.com/toolsandbox/toolsandbox/runs/rescore"
 	"github.com/toolsandbox/toolsandbox/runs/results"
 )
@@ -32,7 +33,8 @@ type Viewer struct {
 	traceUI   string
 	forkToken string         // admits forms that fork, empty if there are none
 	pack      *describe.Pack // instead of runs
-	proofs    *proofs        // nil if none are played
+	// proofOf returns the proof of a scenario, not ready while it is being played. Nil without proofs.
+	proofOf func(*scenariov1.Scenario) (report *prove.Report, ready bool, err error)
 	// version counts the states of a site, from 1. changing: there may be another one.
 	version  int
 	changing bool

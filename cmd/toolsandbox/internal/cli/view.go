@@ -48,6 +48,8 @@ are those of the current catalogue. With --access-file it serves the sweeps of a
 	flagrule.Needs(cmd.Flags(), "remote", "access-file")
 	flagrule.Needs(cmd.Flags(), "access-file", "host")
 	cmd.Flags().StringVar(&options.Export, "export", "", "write the pages as files to a new `directory` instead of serving them (default: none)")
+	cmd.Flags().BoolVar(&options.Proofs, "proofs", false, "with --export: play the proofs of the scenarios and write them too")
+	flagrule.Needs(cmd.Flags(), "export", "proofs")
 	cmd.Flags().BoolVar(&forks, "allow-fork", false, "pages have forms that continue rollouts in new runs beside theirs")
 	cmd.Flags().StringVar(&options.TraceUI, "trace-ui", "", "`address` of Jaeger's user interface, to which rollouts link (default: no links)")
 	return cmd
