@@ -52,6 +52,11 @@ func attackPages(t *testing.T, services *cluster.Cluster, dir string) {
 			t.Errorf("other team, %q: got %d and\n%s\nwant nothing of red's sweep", path, code, body)
 		}
 	}
+	for path, want := range map[string]int{"scenario/which_mateo.html": http.StatusNotFound, "scenario/which_mateo/tools-plain.html": http.StatusNotFound, "scenario/turn_off_wifi/tools-plain.html": http.StatusOK} {
+		if code, body := get("sweep/night/"+path, of(redToken)); code != want {
+			t.Errorf("member, %s: got %d and\n%s\nwant %d: pages have the scenarios of the sweep", path, code, body, want)
+		}
+	}
 	for host, want := range map[string]int{"view.example.com": http.StatusOK, "evil.example.com": http.StatusMisdirectedRequest} {
 		header := of(redToken)
 		header.Set("Host", host)

@@ -179,11 +179,11 @@ func (p *portal) serveSweep(w http.ResponseWriter, r *http.Request, token, id st
 // see.
 func (p *portal) open(ctx context.Context, key siteKey, token string) (site *openSite, done func(), err error) {
 	if site = p.use(key, nil); site == nil {
-		source, err := OpenSweep(ctx, p.orchestrator, key.sweep, p.scenarios)
+		source, err := openSweep(ctx, p.orchestrator, key.sweep, p.scenarios)
 		if err != nil {
 			return nil, nil, err
 		}
-		site = p.use(key, func() *openSite { return p.begin(token, source) })
+		site = p.use(key, func() *openSite { return p.begin(token, source, source.own(p.scenarios)) })
 	}
 	return site, func() {
 		p.mu.Lock()
@@ -214,12 +214,12 @@ func (p *portal) use(key siteKey, begin func() *openSite) *openSite {
 	return site
 }
 
-// begin starts a site, whose calls show the token. It plays no proofs.
-func (p *portal) begin(token string, source Source) *openSite {
+// begin starts a site, whose calls show the token. It plays no proofs, and has no scenarios but these.
+func (p *portal) begin(token string, source Source, scenarios Scenarios) *openSite {
 	evaluator := func(ctx context.Context, do func(context.Context, evaluatorv1.EvaluatorServiceClient) error) error {
 		return do(ctx, p.evaluator)
 	}
-	site := NewSite([]Source{source}, p.scenarios, evaluator, p.traceUI)
+	site := NewSite([]Source{source}, scenarios, evaluator, p.traceUI)
 	site.news.streams = p.streams
 	opened := &openSite{Site: site, token: token, opened: time.Now()}
 	opened.ctx, opened.cancel = context.WithCancel(rpc.WithToken(p.ctx, token))
