@@ -19,7 +19,7 @@ import (
 func attackPages(t *testing.T, services *cluster.Cluster, dir string) {
 	t.Helper()
 	address := startView(t, dir, append(services.ClientArgs(), "--tls-ca", filepath.Join(dir, "ca.pem"), "--tls-cert", filepath.Join(dir, "client.pem"), "--tls-key", filepath.Join(dir, "client.key"),
-		"--access-file", filepath.Join(dir, "access.yaml"), "--host", "view.example.com")...)
+		"--access-file", filepath.Join(dir, "access.yaml"), "--view-host", "view.example.com")...)
 	get := pageReader(t, address, filepath.Join(dir, "ca.pem"))
 	of := func(token string) http.Header { return http.Header{"Authorization": {"Bearer " + token}} }
 	paths := []string{"", "index.html", "style.css", "sweep/night/index.html", "sweep/night/rollouts.html", "sweep/night/A/turn_off_wifi.html", "sweep/night/A/turn_off_wifi/world-1.html", "sweep/night/scenario/turn_off_wifi.html", "sweep/night/events", "sweep/night/data/0.js"}
@@ -65,6 +65,10 @@ func attackPages(t *testing.T, services *cluster.Cluster, dir string) {
 		}
 	}
 	wantFailure(t, "plain text", append([]string{"view", "--tls-ca", filepath.Join(dir, "ca.pem"), "--access-file", filepath.Join(dir, "access.yaml"), "--listen", "0.0.0.0:0"}, services.ClientArgs()...)...)
+	wantFailure(t, "--view-host: missing", append([]string{
+		"view", "--tls-ca", filepath.Join(dir, "ca.pem"), "--tls-cert", filepath.Join(dir, "client.pem"), "--tls-key", filepath.Join(dir, "client.key"),
+		"--access-file", filepath.Join(dir, "access.yaml"), "--listen", "0.0.0.0:0",
+	}, services.ClientArgs()...)...)
 	wantFailure(t, "this machine alone", append([]string{"view", "--tls-ca", filepath.Join(dir, "ca.pem"), "--listen", "0.0.0.0:0", "night"}, services.ClientArgs()...)...)
 }
 

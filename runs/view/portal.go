@@ -79,10 +79,10 @@ func (c *Command) serveTeams(ctx context.Context) error {
 	if err := errors.Join(err, network.CheckForwarding()); err != nil {
 		return process.UsageErrorf("%w", err)
 	}
-	if network.TLSCert == "" {
-		if err := checkLoopback(c.Listen); err != nil {
-			return process.UsageErrorf("%w; tokens would travel in plain text: give --tls-cert and --tls-key", err)
-		}
+	if err := checkLoopback(c.Listen); err != nil && network.TLSCert == "" {
+		return process.UsageErrorf("%w; tokens would travel in plain text: give --tls-cert and --tls-key", err)
+	} else if err != nil && len(c.Hosts) == 0 {
+		return process.UsageErrorf("--view-host: missing with --listen %s: give the name of the pages in people's browsers, such as view.example.com; other requests are refused", c.Listen)
 	}
 	return standalone.WithTemporary(ctx, c.Installation, "warn", c.Stderr, func(ctx context.Context, node *rpc.Node) error {
 		listener, err := new(net.ListenConfig).Listen(ctx, "tcp", c.Listen)
