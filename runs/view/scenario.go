@@ -63,7 +63,7 @@ func (v *Viewer) scenarioPage(p *page, name string) error {
 		var cards []node
 		for i, n := range of.graph.GetNodes() {
 			id := fmt.Sprintf("%s-%d", of.name, i)
-			cards = append(cards, node{ID: "#" + id, State: fmt.Sprintf("%d constraints", len(n.GetConstraints()))})
+			cards = append(cards, node{ID: "#" + id, State: constraints(len(n.GetConstraints()))})
 			body.Nodes = append(body.Nodes, scenarioNode{id, of.name + " " + explain.Title(int32(i), n.GetName()), describe.Constraints(of.graph, n, setup)})
 		}
 		if drawn := draw(strings.ToUpper(of.name[:1])+of.name[1:]+"s", of.graph, cards); drawn != nil {
@@ -95,6 +95,13 @@ func (v *Viewer) scenarioPage(p *page, name string) error {
 		p.Over = []link{{"pack " + v.pack.Name, "index.html"}}
 	}
 	return nil
+}
+
+func constraints(n int) string {
+	if n == 1 {
+		return "1 constraint"
+	}
+	return fmt.Sprintf("%d constraints", n)
 }
 
 // shownScenario is the scenario whose page a rollout belongs to: the base of a variant. It is empty
