@@ -64,7 +64,7 @@ type Turn struct {
 func (e Exchange) Turn() Turn {
 	turn := Turn{Usage: e.Data.GetUsage()}
 	if attempts := e.Data.GetAttempts(); len(attempts) > 0 {
-		turn.Reasoning = reasoning.Of(attempts[len(attempts)-1].GetAnswer())
+		turn.Reasoning = reasoning.Of(e.Data.GetProvider(), attempts[len(attempts)-1].GetAnswer())
 	}
 	return turn
 }
