@@ -37,6 +37,9 @@ func attackPages(t *testing.T, services *cluster.Cluster, dir string) {
 			t.Errorf("member, %q: got %d and\n%s\nwant %q in it", path, code, body, want)
 		}
 	}
+	if _, body := get("sweep/night/A/turn_off_wifi.html", of(redToken)); !strings.Contains(body, "toolsandbox run --remote --fork RUN/turn_off_wifi@") || strings.Contains(body, "<form") {
+		t.Errorf("member: got\n%s\nwant the command that forks, and no form", body)
+	}
 	strangers := map[string]http.Header{
 		"nobody": {}, "an unknown token": of("guess"), "no token": of(""), "another scheme": {"Authorization": {"Basic " + redToken}},
 		"two tokens": {"Authorization": {"Bearer " + blueToken, "Bearer " + redToken}}, "a cookie": {"Cookie": {"token=" + redToken}},

@@ -100,7 +100,8 @@ func (r *Reader) Turns(name string) (map[int]Turn, error) {
 // readExchange reads what Turn needs of a line.
 func readExchange(line []byte) (Exchange, error) {
 	var read struct {
-		Index    int `json:"index"`
+		Index    int    `json:"index"`
+		Provider string `json:"provider"`
 		Attempts []struct {
 			Answer json.RawMessage `json:"answer"`
 		} `json:"attempts"`
@@ -109,7 +110,7 @@ func readExchange(line []byte) (Exchange, error) {
 	if err := json.Unmarshal(line, &read); err != nil {
 		return Exchange{}, err
 	}
-	exchange := Exchange{Index: read.Index, Data: new(agentgwv1.Exchange)}
+	exchange := Exchange{Index: read.Index, Data: &agentgwv1.Exchange{Provider: read.Provider}}
 	for _, attempt := range read.Attempts {
 		exchange.Data.Attempts = append(exchange.Data.Attempts, &agentgwv1.Attempt{Answer: attempt.Answer})
 	}

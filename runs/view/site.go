@@ -255,6 +255,7 @@ func (s *Site) show(ctx context.Context, runs []*analysis.Run, state []*progress
 	}
 	for i, r := range v.runs {
 		r.read, r.Progress = s.sources[i].Trajectory, state[i]
+		_, r.isSweep = s.sources[i].(*sweepSource)
 	}
 	v.traceUI, v.changing, v.forkToken = s.traceUI, playing, s.forking.form()
 	s.viewer = v

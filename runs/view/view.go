@@ -51,7 +51,9 @@ type run struct {
 	// Progress is what a run that is being played does, nil for others.
 	Progress *progress
 
-	read     func(context.Context, string, *world.Schema) (*Trajectory, error)
+	read func(context.Context, string, *world.Schema) (*Trajectory, error)
+	// isSweep: it is a sweep of an installation, without files.
+	isSweep  bool
 	rollouts []analysis.Rollout
 	index    map[string]int // by name
 }

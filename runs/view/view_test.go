@@ -263,6 +263,7 @@ func TestReasoning(t *testing.T) {
 	}
 	index := len(scenarios["turn_off_wifi"].GetSetup().GetMessages())
 	if err := results.WriteExchanges(dir, "turn_off_wifi", []results.Exchange{{Index: index, Data: &agentgwv1.Exchange{
+		Provider: "anthropic",
 		Attempts: []*agentgwv1.Attempt{{Status: 200, Answer: answer, AnswerBytes: int64(len(answer))}},
 		Usage:    &agentgwv1.Usage{InputTokens: 40, CachedTokens: 30, OutputTokens: 20, ReasoningTokens: 10},
 	}}}); err != nil {
