@@ -149,7 +149,9 @@ func formatError(name, format string, args ...any) error {
 }
 
 // countValues is about the number of values in a JSON document.
-func countValues(data []byte) int { return bytes.Count(data, []byte(",")) + bytes.Count(data, []byte("{")) }
+func countValues(data []byte) int {
+	return bytes.Count(data, []byte(",")) + bytes.Count(data, []byte("{"))
+}
 
 // decode reads a JSON document. The error has line, column and field.
 func decode(name string, data []byte, into any) error {
