@@ -142,8 +142,8 @@ func TestNonsense(t *testing.T) {
 	}
 }
 
-// TestEnormous refuses files whose reading would take far more memory than they have bytes, and reads
-// many rollouts of one name in time that is not quadratic.
+// TestEnormous refuses files whose reading would take far more memory than they have bytes, and
+// reads many rollouts of one name in time that is not quadratic.
 func TestEnormous(t *testing.T) {
 	t.Parallel()
 	for content, want := range map[string]string{

@@ -214,7 +214,8 @@ func (p *portal) use(key siteKey, begin func() *openSite) *openSite {
 	return site
 }
 
-// begin starts a site, whose calls show the token. It plays no proofs, and has no scenarios but these.
+// begin starts a site, whose calls show the token. It plays no proofs, and has no scenarios but
+// these.
 func (p *portal) begin(token string, source Source, scenarios Scenarios) *openSite {
 	evaluator := func(ctx context.Context, do func(context.Context, evaluatorv1.EvaluatorServiceClient) error) error {
 		return do(ctx, p.evaluator)

@@ -34,8 +34,8 @@ func newProofs(ctx context.Context, group *sync.WaitGroup, played func()) *proof
 	return &proofs{ctx: ctx, group: group, played: played, turn: make(chan struct{}, 1), known: make(map[string]*eventual[*prove.Report])}
 }
 
-// of returns the proof of a scenario, or begins it: ready is then false. An error, such as that of a
-// full disk, is returned once: the next call begins the proof again.
+// of returns the proof of a scenario, or begins it: ready is then false. An error, such as that of
+// a full disk, is returned once: the next call begins the proof again.
 func (p *proofs) of(s *scenariov1.Scenario) (report *prove.Report, ready bool, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

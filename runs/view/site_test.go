@@ -269,8 +269,8 @@ func TestManyStreams(t *testing.T) {
 	}
 }
 
-// TestSiteProves plays the proof of a scenario while its page says so, and anew after it could not be
-// played. A variant and an unknown scenario have none.
+// TestSiteProves plays the proof of a scenario while its page says so, and anew after it could not
+// be played. A variant and an unknown scenario have none.
 func TestSiteProves(t *testing.T) {
 	scenarios := catalogued(t)
 	source := newPlayed("1")

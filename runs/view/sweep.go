@@ -74,8 +74,8 @@ func (s *sweepSource) add(result *busv1.Result) {
 	s.results[rollout.GetId()], s.evaluations[rollout.GetScenario()] = result, rollout.GetEvaluationDigest()
 }
 
-// own returns the scenarios, with their variants, that scored a result of the sweep. Whoever can see
-// the sweep had them. A scenario that only has the name of one scores by another evaluation.
+// own returns the scenarios, with their variants, that scored a result of the sweep. Whoever can
+// see the sweep had them. A scenario that only has the name of one scores by another evaluation.
 func (s *sweepSource) own(scenarios Scenarios) Scenarios {
 	digests := make(map[string]string)
 	var of int // the number of evaluations that shown is of

@@ -74,8 +74,8 @@ func TestTakeover(t *testing.T) {
 	}
 }
 
-// TestTakeoverOfFork is TestTakeover for a fork from message 5. The next worker plays the given turns
-// again, and asks nobody for them. A kill in the middle of them leaves no entry.
+// TestTakeoverOfFork is TestTakeover for a fork from message 5. The next worker plays the given
+// turns again, and asks nobody for them. A kill in the middle of them leaves no entry.
 func TestTakeoverOfFork(t *testing.T) {
 	s := newStage(t)
 	want := s.calm(t)
