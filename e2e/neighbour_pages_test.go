@@ -19,7 +19,7 @@ import (
 func attackPages(t *testing.T, services *cluster.Cluster, dir string) {
 	t.Helper()
 	address := startView(t, dir, append(services.ClientArgs(), "--tls-ca", filepath.Join(dir, "ca.pem"), "--tls-cert", filepath.Join(dir, "client.pem"), "--tls-key", filepath.Join(dir, "client.key"),
-		"--access-file", filepath.Join(dir, "access.yaml"), "--host", "view.example.com")...)
+		"--access-file", filepath.Join(dir, "access.yaml"), "--view-host", "view.example.com")...)
 	get := pageReader(t, address, filepath.Join(dir, "ca.pem"))
 	of := func(token string) http.Header { return http.Header{"Authorization": {"Bearer " + token}} }
 	paths := []string{"", "index.html", "style.css", "sweep/night/index.html", "sweep/night/rollouts.html", "sweep/night/A/turn_off_wifi.html", "sweep/night/A/turn_off_wifi/world-1.html", "sweep/night/scenario/turn_off_wifi.html", "sweep/night/events", "sweep/night/data/0.js"}
@@ -37,6 +37,9 @@ func attackPages(t *testing.T, services *cluster.Cluster, dir string) {
 			t.Errorf("member, %q: got %d and\n%s\nwant %q in it", path, code, body, want)
 		}
 	}
+	if _, body := get("sweep/night/A/turn_off_wifi.html", of(redToken)); !strings.Contains(body, "toolsandbox run --remote --fork RUN/turn_off_wifi@") || strings.Contains(body, "<form") {
+		t.Errorf("member: got\n%s\nwant the command that forks, and no form", body)
+	}
 	strangers := map[string]http.Header{
 		"nobody": {}, "an unknown token": of("guess"), "no token": of(""), "another scheme": {"Authorization": {"Basic " + redToken}},
 		"two tokens": {"Authorization": {"Bearer " + blueToken, "Bearer " + redToken}}, "a cookie": {"Cookie": {"token=" + redToken}},
@@ -52,6 +55,11 @@ func attackPages(t *testing.T, services *cluster.Cluster, dir string) {
 			t.Errorf("other team, %q: got %d and\n%s\nwant nothing of red's sweep", path, code, body)
 		}
 	}
+	for path, want := range map[string]int{"scenario/which_mateo.html": http.StatusNotFound, "scenario/which_mateo/tools-plain.html": http.StatusNotFound, "scenario/turn_off_wifi/tools-plain.html": http.StatusOK} {
+		if code, body := get("sweep/night/"+path, of(redToken)); code != want {
+			t.Errorf("member, %s: got %d and\n%s\nwant %d: pages have the scenarios of the sweep", path, code, body, want)
+		}
+	}
 	for host, want := range map[string]int{"view.example.com": http.StatusOK, "evil.example.com": http.StatusMisdirectedRequest} {
 		header := of(redToken)
 		header.Set("Host", host)
@@ -60,6 +68,10 @@ func attackPages(t *testing.T, services *cluster.Cluster, dir string) {
 		}
 	}
 	wantFailure(t, "plain text", append([]string{"view", "--tls-ca", filepath.Join(dir, "ca.pem"), "--access-file", filepath.Join(dir, "access.yaml"), "--listen", "0.0.0.0:0"}, services.ClientArgs()...)...)
+	wantFailure(t, "--view-host: missing", append([]string{
+		"view", "--tls-ca", filepath.Join(dir, "ca.pem"), "--tls-cert", filepath.Join(dir, "client.pem"), "--tls-key", filepath.Join(dir, "client.key"),
+		"--access-file", filepath.Join(dir, "access.yaml"), "--listen", "0.0.0.0:0",
+	}, services.ClientArgs()...)...)
 	wantFailure(t, "this machine alone", append([]string{"view", "--tls-ca", filepath.Join(dir, "ca.pem"), "--listen", "0.0.0.0:0", "night"}, services.ClientArgs()...)...)
 }
 

@@ -7,8 +7,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/toolsandbox/toolsandbox/e2e/internal/browser"
+	"github.com/toolsandbox/toolsandbox/internal/testkit/s3test"
 	"github.com/toolsandbox/toolsandbox/runs/results"
 )
 
@@ -91,4 +93,35 @@ func fetchPage(t *testing.T, method, address, origin string, values url.Values, 
 		t.Errorf("%s %s from %q with %v: got %s, %v and %s, want status %d", method, address, origin, values, answer.Status, err, content, status)
 	}
 	return string(content)
+}
+
+// TestViewForkBucket continues a rollout of a run in a bucket, beside it.
+func TestViewForkBucket(t *testing.T) {
+	s3test.Start(t)
+	t.Setenv("XDG_CACHE_HOME", t.TempDir()) // the services' data
+	const out = "s3://bucket/runs/mine"
+	toolsandbox(t, "run", "--agent", "oracle", "--out", out, "which_mateo")
+	address := startView(t, "", out, "--allow-fork")
+	form := address + "A/which_mateo/fork-6.html"
+	for strings.Contains(fetchPage(t, http.MethodGet, address, "", nil, http.StatusOK), "being read") {
+		if t.Context().Err() != nil {
+			t.Fatal("the run is not read")
+		}
+	}
+	_, after, _ := strings.Cut(fetchPage(t, http.MethodGet, form, "", nil, http.StatusOK), `name=token value="`)
+	token, _, _ := strings.Cut(after, `"`)
+	values := url.Values{"token": {token}, "run": {"A"}, "rollout": {"which_mateo"}, "message": {"6"}, "agent": {"random:3"}}
+	fetchPage(t, http.MethodPost, address+"fork", strings.TrimSuffix(address, "/"), values, http.StatusOK)
+	for began := time.Now(); ; {
+		if page := fetchPage(t, http.MethodGet, address+"rollouts.html?run=B", "", nil, http.StatusOK); strings.Contains(page, `href="B/which_mateo.html`) {
+			break
+		}
+		if time.Since(began) > time.Minute {
+			t.Fatal("no rollout of the fork after a minute")
+		}
+	}
+	run, err := results.ReadRunFile(out + "-fork")
+	if err != nil || run.Fork == nil || run.Fork.Agent != "random:3" || run.Fork.Message != 6 {
+		t.Errorf("record of the fork: got %+v and %v, want message 6 and random:3", run, err)
+	}
 }

@@ -1,6 +1,7 @@
 package world
 
 import (
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -103,7 +104,8 @@ func NewCell(v python.Value) *worldv1.Value {
 	}
 }
 
-// Fits reports whether a column of a kind can contain a cell. Null fits every kind.
+// Fits reports whether a column of a kind can contain a cell. Null fits every kind. A number has to
+// be finite: files of runs have no other ones, so a fork or a resumed run could not read its world.
 func Fits(v *worldv1.Value, kind Kind) bool {
 	switch v.GetKind().(type) {
 	case nil:
@@ -111,7 +113,7 @@ func Fits(v *worldv1.Value, kind Kind) bool {
 	case *worldv1.Value_Boolean:
 		return kind == KindBool
 	case *worldv1.Value_Number:
-		return kind == KindNumber
+		return kind == KindNumber && !math.IsNaN(v.GetNumber()) && !math.IsInf(v.GetNumber(), 0)
 	case *worldv1.Value_Text:
 		return kind == KindText
 	default:

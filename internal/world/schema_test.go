@@ -2,6 +2,7 @@ package world
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -139,6 +140,8 @@ func TestNewSchemaErrors(t *testing.T) {
 		{`two tables are called "NOTE"`, append(one("NOTE", id), one("NOTE", id)...)},
 		{`table CONTACT: two columns are called "name"`, one(Contact, declaredColumn("name", KindText))},
 		{"the default of column b is no text", one("NOTE", id, &worldv1.Column{Name: "b", Type: worldv1.CellType(KindText), Default: Bool(true)})},
+		{"the default of column b is no number", one("NOTE", id, &worldv1.Column{Name: "b", Type: worldv1.CellType(KindNumber), Default: Number(math.NaN())})},
+		{"the default of column b is no number", one("NOTE", id, &worldv1.Column{Name: "b", Type: worldv1.CellType(KindNumber), Default: Number(math.Inf(-1))})},
 		{"the first column is the id", one("NOTE")},
 		{"the first column is the id", one("NOTE", declaredColumn("id", KindNumber))},
 		{`two columns are called "id"`, one("NOTE", id, id)},

@@ -20,8 +20,12 @@ import (
 	"github.com/toolsandbox/toolsandbox/runs/storage"
 )
 
-// maxRead is the largest file of another tool, in bytes, unpacked.
-const maxRead = 512 << 20
+// maxRead is the largest file of another tool, in bytes, unpacked. maxValues is about the largest
+// number of values in it: a value of three bytes takes two hundred when it has been read.
+const (
+	maxRead   = 512 << 20
+	maxValues = 10_000_000
+)
 
 // ErrFormat means that a file has none of the formats that can be read, or not as its format says.
 var ErrFormat = errors.New("not readable")
@@ -144,8 +148,16 @@ func formatError(name, format string, args ...any) error {
 	return fmt.Errorf("%s is %w: %s", name, ErrFormat, fmt.Sprintf(format, args...))
 }
 
+// countValues is about the number of values in a JSON document.
+func countValues(data []byte) int {
+	return bytes.Count(data, []byte(",")) + bytes.Count(data, []byte("{"))
+}
+
 // decode reads a JSON document. The error has line, column and field.
 func decode(name string, data []byte, into any) error {
+	if n := countValues(data); n > maxValues {
+		return formatError(name, "it has about %d values, expected at most %d: give parts of it", n, maxValues)
+	}
 	err := json.Unmarshal(data, into)
 	if err == nil {
 		return nil
@@ -177,8 +189,8 @@ func jsonKind(kind string) string {
 	}
 }
 
-// rolloutName is unique in the run.
-func rolloutName(scenario string, trial int, trials bool, taken map[string]bool) string {
+// rolloutName is unique in the run. taken has the number of rollouts that wanted each name.
+func rolloutName(scenario string, trial int, trials bool, taken map[string]int) string {
 	name := results.SafeName(scenario)
 	if strings.Trim(name, ".") == "" {
 		name = "rollout" + name
@@ -187,10 +199,11 @@ func rolloutName(scenario string, trial int, trials bool, taken map[string]bool)
 		name += "_trial_" + strconv.Itoa(trial)
 	}
 	unique := name
-	for n := 2; taken[unique]; n++ {
-		unique = fmt.Sprintf("%s-%d", name, n)
+	for taken[unique] > 0 {
+		taken[name]++
+		unique = fmt.Sprintf("%s-%d", name, taken[name])
 	}
-	taken[unique] = true
+	taken[unique]++
 	return unique
 }
 
@@ -200,7 +213,7 @@ func (f *foreignRun) run(name string) *analysis.Run {
 	for _, r := range f.rollouts {
 		record.Trials = max(record.Trials, r.trial+1)
 	}
-	summary, messages, taken := &resultfile.Summary{}, make(map[string][]*worldv1.Message), make(map[string]bool)
+	summary, messages, taken := &resultfile.Summary{}, make(map[string][]*worldv1.Message), make(map[string]int)
 	for _, r := range f.rollouts {
 		played := rolloutName(r.scenario, r.trial, record.Trials > 1, taken)
 		messages[played] = messagesOf(r.turns)
@@ -261,9 +274,9 @@ func messagesOf(turns []turn) []*worldv1.Message {
 }
 
 // newCall returns a call. Arguments that are no object are kept as the text that they are.
-func newCall(id, tool string, arguments json.RawMessage) *worldv1.ToolCall {
-	c := &worldv1.ToolCall{Id: &id, Tool: tool, ArgumentsJson: string(arguments)}
-	if text := strings.TrimSpace(string(arguments)); text != "" && text != "null" && text[0] != '{' {
+func newCall(id, tool, arguments string) *worldv1.ToolCall {
+	c := &worldv1.ToolCall{Id: &id, Tool: tool, ArgumentsJson: arguments}
+	if text := strings.TrimSpace(arguments); text != "" && text != "null" && text[0] != '{' {
 		c.ArgumentsJson, c.ArgumentsText = "", &text
 	}
 	return c

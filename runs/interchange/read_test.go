@@ -142,6 +142,29 @@ func TestNonsense(t *testing.T) {
 	}
 }
 
+// TestEnormous refuses files whose reading would take far more memory than they have bytes, and
+// reads many rollouts of one name in time that is not quadratic.
+func TestEnormous(t *testing.T) {
+	t.Parallel()
+	for content, want := range map[string]string{
+		`{"simulations": [` + strings.Repeat("{},", maxValues/2) + "{}]}":                                          "values, expected at most",
+		`{"schema_version": ` + strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000) + "}":                  "max depth",
+		`{"simulations": [{"task_id": 1, "messages": [{"role": "user", "content": ` + strings.Repeat("[", 100_000): "max depth",
+	} {
+		if _, err := load(t, "file", content); !errors.Is(err, ErrFormat) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.60s: got %v, want %q", content, err, want)
+		}
+	}
+	const many = 100_000
+	taken := make(map[string]int)
+	for range many {
+		rolloutName("same", 0, false, taken)
+	}
+	if name := rolloutName("same", 0, false, taken); name != "same-100001" || rolloutName("same-7", 0, false, taken) != "same-7-2" {
+		t.Errorf("name of one more: got %s, want same-100001", name)
+	}
+}
+
 // TestDirectoryOfTwoAgents rejects trajectories of two agents as one run.
 func TestDirectoryOfTwoAgents(t *testing.T) {
 	t.Parallel()

@@ -83,7 +83,7 @@ func readATIF(name string, data []byte) (*foreignRun, error) {
 			if call.Function == "" {
 				return nil, formatError(name, "steps.%d.tool_calls.%d.function_name: missing", i, at)
 			}
-			said.calls = append(said.calls, newCall(call.ID, call.Function, call.Arguments))
+			said.calls = append(said.calls, newCall(call.ID, call.Function, string(call.Arguments)))
 		}
 		r.turns = append(r.turns, said)
 		if step.Observation == nil {

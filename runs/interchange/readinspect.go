@@ -69,7 +69,7 @@ func readInspect(name string, data []byte) (*foreignRun, error) {
 		return nil, formatError(name, "%v", err)
 	}
 	archive.RegisterDecompressor(zstd.ZipMethodWinZip, zstd.ZipDecompressor())
-	log, run, left := &foreignLog{}, &foreignRun{}, int64(maxRead)
+	log, run, left := &foreignLog{}, &foreignRun{}, budget{maxRead, maxValues}
 	header, ok := member(archive, "header.json")
 	if !ok { // of an evaluation that has not ended
 		header, ok = member(archive, "_journal/start.json")
@@ -109,19 +109,24 @@ func member(archive *zip.Reader, name string) (*zip.File, bool) {
 	return archive.File[i], true
 }
 
+// budget is the bytes and the values that the files of an archive may still have.
+type budget struct{ bytes, values int64 }
+
 // decodeMember reads a file of the archive, which takes its size from what is left.
-func decodeMember(name string, file *zip.File, left *int64, into any) error {
+func decodeMember(name string, file *zip.File, left *budget, into any) error {
 	at := name + "/" + file.Name
 	content, err := file.Open()
 	if err != nil {
 		return formatError(at, "%v", err)
 	}
-	data, err := io.ReadAll(io.LimitReader(content, *left+1))
+	data, err := io.ReadAll(io.LimitReader(content, left.bytes+1))
 	if err = errors.Join(err, content.Close()); err != nil {
 		return formatError(at, "%v", err)
 	}
-	if *left -= int64(len(data)); *left < 0 {
-		return formatError(at, "the files of the log have more than %d bytes", maxRead)
+	left.bytes -= int64(len(data))
+	left.values -= int64(countValues(data))
+	if left.bytes < 0 || left.values < 0 {
+		return formatError(at, "the files of the log have more than %d bytes or %d values", maxRead, maxValues)
 	}
 	return decode(at, data, into)
 }
@@ -165,7 +170,7 @@ func (s *foreignSample) rollout(task string) (foreignRollout, error) {
 			if call.Function == "" {
 				return foreignRollout{}, errors.New("messages: tool_calls: a function is missing")
 			}
-			said.calls = append(said.calls, newCall(call.ID, call.Function, json.RawMessage(s.attached(string(call.Arguments)))))
+			said.calls = append(said.calls, newCall(call.ID, call.Function, s.attached(string(call.Arguments))))
 		}
 		r.turns = append(r.turns, said)
 	}

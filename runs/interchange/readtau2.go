@@ -119,7 +119,7 @@ func (m tau2Message) turns() (turns []turn, wrong string) {
 		if call.Name == "" {
 			return nil, "tool_calls: a name is missing"
 		}
-		said.calls = append(said.calls, newCall(call.ID, call.Name, call.Arguments))
+		said.calls = append(said.calls, newCall(call.ID, call.Name, string(call.Arguments)))
 	}
 	return []turn{said}, ""
 }

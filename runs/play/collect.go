@@ -44,9 +44,9 @@ type collector struct {
 	scenarios map[string]*scenariov1.Scenario
 	directory *directory
 	record    *results.Run
-	into      []destination              // in this order
-	tables    *tables                    // one of them, nil without
-	euroeval  *euroEvalRecords           // one of them
+	into      []destination // in this order
+	tables    *tables       // one of them, nil without
+	euroeval  *euroEvalRecords
 	earlier   map[string]results.Outcome // of a resumed run, by id
 	settled   map[int]bool               // numbers of rollouts that the tables have and that are not played again
 	rollouts  []results.Rollout          // in the order of the plan, nil until finish
@@ -103,7 +103,6 @@ func (c *collector) open(stderr io.Writer) error {
 		c.into = append(c.into, c.tables)
 		c.takeOver(played)
 	}
-	c.into = append(c.into, c.euroeval)
 	for o := range c.outcomes() {
 		if !c.isDone(number(o.ID)) {
 			c.earlier[o.ID] = o
@@ -354,13 +353,18 @@ func (c *collector) finish() error {
 	content, digests := make(map[string][]byte), make(map[string]string)
 	errs, ended := c.errs, now()
 	for _, destination := range c.into {
-		left, written, err := destination.end(c.rollouts, ended)
+		left, written, err := destination.end(c.rollouts)
 		if err != nil {
 			errs = append(errs, err)
 		}
 		maps.Copy(content, left)
 		maps.Copy(digests, written)
 	}
+	records, err := c.euroeval.files(c.rollouts, ended)
+	if err != nil {
+		errs = append(errs, err)
+	}
+	maps.Copy(content, records)
 	if len(errs) > 0 {
 		return errors.Join(errs...)
 	}

@@ -23,7 +23,7 @@ type destination interface {
 	// end is called once, after the last add. It returns what is still to be written beside RunFile,
 	// and the digests of what is written, by their paths below the run's directory. rollouts are all
 	// of the run, which ends with them, and none after an error.
-	end(rollouts []results.Rollout, ended time.Time) (content map[string][]byte, digests map[string]string, err error)
+	end(rollouts []results.Rollout) (content map[string][]byte, digests map[string]string, err error)
 }
 
 // files are the files in the original's format, or else only the digests that they would have.
@@ -43,7 +43,7 @@ func (f *files) add(_ context.Context, rollout *results.Rollout) (err error) {
 	return err
 }
 
-func (f *files) end(rollouts []results.Rollout, _ time.Time) (content map[string][]byte, digests map[string]string, err error) {
+func (f *files) end(rollouts []results.Rollout) (content map[string][]byte, digests map[string]string, err error) {
 	if f.run.Has(results.FormatFiles) {
 		content, err = results.SummaryFiles(rollouts)
 	}
@@ -88,7 +88,7 @@ func (r *recorder) store(ctx context.Context, rollout *results.Rollout) (digest 
 	return digest, results.WriteExchanges(r.run.directory.path, rollout.Directory, exchanges)
 }
 
-func (r *recorder) end([]results.Rollout, time.Time) (map[string][]byte, map[string]string, error) {
+func (r *recorder) end([]results.Rollout) (map[string][]byte, map[string]string, error) {
 	return nil, nil, nil
 }
 
@@ -128,7 +128,7 @@ func (t *tables) add(ctx context.Context, rollout *results.Rollout) error {
 	return t.Add(*rollout, explained)
 }
 
-func (t *tables) end([]results.Rollout, time.Time) (map[string][]byte, map[string]string, error) {
+func (t *tables) end([]results.Rollout) (map[string][]byte, map[string]string, error) {
 	digests, err := t.Close()
 	return nil, digests, err
 }
@@ -137,15 +137,13 @@ func (t *tables) end([]results.Rollout, time.Time) (map[string][]byte, map[strin
 type euroEvalRecords struct {
 	run     *results.Run
 	draws   euroeval.Settings
-	content *results.EuroEval // nil until end, and if no record was played
+	content *results.EuroEval // nil until files, and if no record was played
 }
 
-func (e *euroEvalRecords) add(context.Context, *results.Rollout) error { return nil }
-
-func (e *euroEvalRecords) end(rollouts []results.Rollout, ended time.Time) (content map[string][]byte, digests map[string]string, err error) {
+// files returns the files of a run that ends with these rollouts.
+func (e *euroEvalRecords) files(rollouts []results.Rollout, ended time.Time) (content map[string][]byte, err error) {
 	if e.content, err = results.NewEuroEval(rollouts, e.draws); err != nil || e.content == nil {
-		return nil, nil, err
+		return nil, err
 	}
-	content, err = e.content.Files(e.run.Agent, ended)
-	return content, nil, err
+	return e.content.Files(e.run.Agent, ended)
 }

@@ -58,6 +58,49 @@ type Outcome struct {
 	Equivalent bool `json:"equivalent,omitempty"`
 }
 
+// Rule is a rule with the rollouts that show it.
+type Rule struct {
+	Name string
+	// Sentence says what the rule demands.
+	Sentence string
+	Rollouts []Outcome
+}
+
+// Rules groups the rollouts by their rules, in the order of the first ones.
+func (r *Report) Rules() []Rule {
+	var rules []Rule
+	at := make(map[string]int)
+	for _, rollout := range r.Experiments {
+		i, known := at[rollout.Rule]
+		if !known {
+			i = len(rules)
+			at[rollout.Rule] = i
+			rules = append(rules, Rule{Name: rollout.Rule, Sentence: sentence(rollout.Rule)})
+		}
+		rules[i].Rollouts = append(rules[i].Rollouts, rollout)
+	}
+	return rules
+}
+
+// sentence says what a rule demands of its rollouts, empty for a rule that has none.
+func sentence(rule string) string {
+	switch rule {
+	case ruleOracle:
+		return "The oracle solves every variant in every order."
+	case ruleIdle:
+		return "An agent that does not help scores at most max_idle_score."
+	case ruleMilestone:
+		return "Without the call or the text of a milestone the oracle scores below 1."
+	case ruleMutant:
+		return "With one fault the oracle scores below 1, unless the fault makes no difference."
+	case ruleMinefield:
+		return "What triggers a minefield scores 0 by it."
+	case ruleConsent:
+		return "An oracle that does not ask for consent scores below 1."
+	}
+	return ""
+}
+
 // Proven returns whether no rule is broken.
 func (r *Report) Proven() bool { return len(r.Failures) == 0 }
 

@@ -64,7 +64,7 @@ type Turn struct {
 func (e Exchange) Turn() Turn {
 	turn := Turn{Usage: e.Data.GetUsage()}
 	if attempts := e.Data.GetAttempts(); len(attempts) > 0 {
-		turn.Reasoning = reasoning.Of(attempts[len(attempts)-1].GetAnswer())
+		turn.Reasoning = reasoning.Of(e.Data.GetProvider(), attempts[len(attempts)-1].GetAnswer())
 	}
 	return turn
 }
@@ -100,7 +100,8 @@ func (r *Reader) Turns(name string) (map[int]Turn, error) {
 // readExchange reads what Turn needs of a line.
 func readExchange(line []byte) (Exchange, error) {
 	var read struct {
-		Index    int `json:"index"`
+		Index    int    `json:"index"`
+		Provider string `json:"provider"`
 		Attempts []struct {
 			Answer json.RawMessage `json:"answer"`
 		} `json:"attempts"`
@@ -109,7 +110,7 @@ func readExchange(line []byte) (Exchange, error) {
 	if err := json.Unmarshal(line, &read); err != nil {
 		return Exchange{}, err
 	}
-	exchange := Exchange{Index: read.Index, Data: new(agentgwv1.Exchange)}
+	exchange := Exchange{Index: read.Index, Data: &agentgwv1.Exchange{Provider: read.Provider}}
 	for _, attempt := range read.Attempts {
 		exchange.Data.Attempts = append(exchange.Data.Attempts, &agentgwv1.Attempt{Answer: attempt.Answer})
 	}

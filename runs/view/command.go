@@ -25,6 +25,8 @@ type Command struct {
 	Hosts  []string
 	// Export is a new directory for the pages as files, empty to serve them.
 	Export string
+	// Proofs: the files have the proofs of the scenarios.
+	Proofs bool
 	// Fork lets forms of the pages continue rollouts of directories, see Site.AllowForks. Nil without
 	// such forms.
 	Fork RunCommand
@@ -69,7 +71,7 @@ func (c *Command) show(ctx context.Context, args []string, orchestrator orchestr
 		site.AllowForks(c.Fork)
 	}
 	if c.Export != "" {
-		return site.Export(ctx, c.Export, c.Stderr)
+		return site.Export(ctx, c.Export, c.Proofs, c.Stderr)
 	}
 	return site.Run(ctx, c.Listen, c.Stdout)
 }

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -30,6 +31,22 @@ func (v *Viewer) File(ctx context.Context, rollout string) ([]byte, error) {
 		return nil, err
 	}
 	return p.render()
+}
+
+// write plays the proofs, if they are wanted, writes the pages as files as Export does, and prints
+// where they are.
+func (v *Viewer) write(ctx context.Context, dir string, proofs bool, stderr io.Writer) error {
+	if proofs {
+		if err := v.proveAll(ctx); err != nil {
+			return fmt.Errorf("export: %w", err)
+		}
+	}
+	count, size, err := v.Export(ctx, dir)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(stderr, "pages: %s, %d files, %.1f MB\n", filepath.Join(dir, "index.html"), count, float64(size)/1e6)
+	return err
 }
 
 // Export writes the pages as files into a directory that does not exist or is empty, and returns
@@ -79,7 +96,7 @@ func (e *exporter) all(ctx context.Context) error {
 		}
 		body, isScenario := p.Body.(*scenarioBody)
 		if err = e.page(escaped, p); err == nil && isScenario {
-			err = e.tools(body)
+			err = e.ofScenario(body)
 		}
 		if err == nil {
 			err = e.next(false)
@@ -127,8 +144,8 @@ func (e *exporter) paths() []string {
 	return paths
 }
 
-// tools writes the pages with the tools of a scenario's variants.
-func (e *exporter) tools(scenario *scenarioBody) error {
+// ofScenario writes the pages with the tools of a scenario's variants, and with its proof.
+func (e *exporter) ofScenario(scenario *scenarioBody) error {
 	for _, variant := range scenario.Variants {
 		p := e.viewer.newPage(1, true)
 		if err := e.viewer.toolsPage(p, scenario.Name, variant.Name); err != nil {
@@ -138,7 +155,14 @@ func (e *exporter) tools(scenario *scenarioBody) error {
 			return err
 		}
 	}
-	return nil
+	if scenario.Proof == "" {
+		return nil
+	}
+	p := e.viewer.newPage(1, true)
+	if err := e.viewer.proofPage(p, scenario.Name); err != nil {
+		return err
+	}
+	return e.page(scenario.Proof, p)
 }
 
 // rollout writes the pages of a rollout: its transcript, and the world wherever it changed.

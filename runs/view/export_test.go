@@ -93,12 +93,13 @@ func TestWritePack(t *testing.T) {
 	scenarios := func(ctx context.Context) (map[string]*scenariov1.Scenario, error) {
 		return selection.ExpandedByName(ctx, io.Discard)
 	}
-	if err := WritePack(t.Context(), dir, describe.OfPack(loaded[0].Pack, tools, confirm), scenarios, io.Discard); err != nil {
+	if err := WritePack(t.Context(), dir, describe.OfPack(loaded[0].Pack, tools, confirm), scenarios, true, io.Discard); err != nil {
 		t.Fatal(err)
 	}
 	pages := linkedPages(t, dir)
 	for path, want := range map[string]string{
 		"index.html": "Table event", "scenario/tea_and_rice.html": "What counts", "scenario/tea_and_rice.html?tools-plain": "as the agent sees them",
+		"scenario/tea_and_rice.html?proof": ">proven</span>",
 	} {
 		if !strings.Contains(pages[path], want) {
 			t.Errorf("%s: got\n%.3000s\nwant %q in it", path, pages[path], want)

@@ -23,21 +23,25 @@ const forkPath = "fork"
 type forks struct {
 	// origin is the rollout as run --fork takes it.
 	origin, out string
-	points      []int
+	// isSweep: the rollout is one of remote services, which play on; where its files are is not known.
+	isSweep bool
+	points  []int
 	// here is the path of the rollout's page, empty if no form may fork it.
 	here string
 }
 
 // forks returns nil for a rollout that has no recording to continue.
 func (v *Viewer) forks(r *run, rollout analysis.Rollout, told explained) *forks {
-	if record := r.Record(); record == nil || record.SpecificationSHA256 == "" || rollout.Outcome == nil || told.Scenario == nil {
+	if record := r.Record(); record == nil || record.SpecificationSHA256 == "" && !r.isSweep || rollout.Outcome == nil || told.Scenario == nil {
 		return nil
 	}
 	f := &forks{
 		origin: storage.Join(r.Directory, rollout.Name), out: forkDirectory(r.Directory),
 		points: play.ForkPoints(told.Messages, len(told.Scenario.GetSetup().GetMessages()), rollout.Outcome.End),
 	}
-	if v.forkToken != "" {
+	if r.isSweep {
+		f.isSweep, f.origin, f.out = true, "RUN/"+rollout.Name, "RUN-fork"
+	} else if v.forkToken != "" {
 		f.here = rolloutPath(r.Letter, rollout.Name)
 	}
 	return f
@@ -51,7 +55,19 @@ func (f *forks) Has(message int) bool { return f != nil && slices.Contains(f.poi
 
 // Command is the command that does so.
 func (f *forks) Command(message int) string {
-	return "toolsandbox run --fork " + report.ShellWord(f.origin+"@"+strconv.Itoa(message)) + " --out " + report.ShellWord(f.out)
+	remote := ""
+	if f.isSweep {
+		remote = "--remote "
+	}
+	return "toolsandbox run " + remote + "--fork " + report.ShellWord(f.origin+"@"+strconv.Itoa(message)) + " --out " + report.ShellWord(f.out)
+}
+
+// Remark says what the command needs, empty for nothing.
+func (f *forks) Remark() string {
+	if f.isSweep {
+		return "RUN is the --out of the run that the sweep is of; give --orchestrator-addr and --evaluator-addr as for that run."
+	}
+	return ""
 }
 
 // Path is the path of the form that does so, empty without one.

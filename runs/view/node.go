@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/toolsandbox/toolsandbox/internal/messagetext"
 	"github.com/toolsandbox/toolsandbox/internal/world"
@@ -10,6 +11,9 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/runs/explain"
 )
+
+// foldWords is the number of bytes beyond which a compared value is folded.
+const foldWords = 300
 
 // node is the card of a milestone or a minefield, below the message of its match.
 type node struct {
@@ -71,8 +75,32 @@ type cell struct {
 	Score           float64
 	// State is what stands for the score.
 	State         string
-	Wanted, Found []explain.Part
+	Wanted, Found words
 	Note          string
+}
+
+// words is a wanted or found value, with the words that both have.
+type words struct {
+	Parts []explain.Part
+	// Fold and Cut are as those of a text.
+	Fold string
+	Cut  int
+}
+
+// newWords shows a value.
+func newWords(parts []explain.Part) words {
+	var all strings.Builder
+	for _, part := range parts {
+		all.WriteString(part.Text)
+	}
+	whole := newText(all.String(), foldWords)
+	shown := words{Fold: whole.Fold, Cut: whole.Cut}
+	for left := len(whole.All); left > 0; parts = parts[1:] {
+		part := explain.Part{Text: beginning(parts[0].Text, left), Common: parts[0].Common}
+		left -= len(parts[0].Text)
+		shown.Parts = append(shown.Parts, part)
+	}
+	return shown
 }
 
 // nodes makes the cards of an explanation.
@@ -153,7 +181,7 @@ func (n nodes) rule(graph *evaluationv1.Graph, at *evaluatorv1.NodeEvaluation, c
 		r.Changed = -1
 	}
 	for _, e := range c.GetExtracted() {
-		r.Extracted = append(r.Extracted, argument{e.GetName(), e.GetValue()})
+		r.Extracted = append(r.Extracted, argument{e.GetName(), shorten(e.GetValue())})
 	}
 	shape, _ := n.schema.Table(c.GetTable())
 	changes := change{Table: c.GetTable()}
@@ -172,7 +200,7 @@ func (n nodes) rule(graph *evaluationv1.Graph, at *evaluatorv1.NodeEvaluation, c
 		}
 	}
 	if len(changes.Added)+len(changes.Removed)+len(changes.Changed) > 0 {
-		r.Changes = &changes
+		r.Changes = new(changes.bounded())
 	}
 	for _, rows := range c.GetRows() {
 		r.Rows = append(r.Rows, n.pair(shape, c, rows))
@@ -182,7 +210,7 @@ func (n nodes) rule(graph *evaluationv1.Graph, at *evaluatorv1.NodeEvaluation, c
 
 func literal(shape world.Table, r *worldv1.Row, column string) string {
 	if i := shape.Column(column); i >= 0 && i < len(r.GetCells()) {
-		return world.Literal(r.GetCells()[i])
+		return cellText(r.GetCells()[i])
 	}
 	return "null"
 }
@@ -204,7 +232,7 @@ func (n nodes) pair(shape world.Table, c *evaluatorv1.ConstraintExplanation, row
 		p.Title = "wanted"
 		p.Row = &row{}
 		for _, cell := range rows.GetCells() {
-			p.Row.Cells = append(p.Row.Cells, argument{cell.GetColumn(), world.Literal(cell.GetWanted())})
+			p.Row.Cells = append(p.Row.Cells, argument{cell.GetColumn(), cellText(cell.GetWanted())})
 		}
 		return p
 	case missing:
@@ -218,9 +246,10 @@ func (n nodes) pair(shape world.Table, c *evaluatorv1.ConstraintExplanation, row
 	return p
 }
 
+func plain(text string) words { return newWords([]explain.Part{{Text: text}}) }
+
 // newCells shows a pair of cells; a call has a line for each argument as well.
 func newCells(c *evaluatorv1.CellExplanation, missing bool) []cell {
-	plain := func(text string) []explain.Part { return []explain.Part{{Text: text}} }
 	shown := cell{Column: c.GetColumn(), Measure: explain.ColumnMeasure(c), Score: c.GetSimilarity(), Note: c.GetProblem()}
 	if c.GetNoResult() {
 		shown.State = "does not count"
@@ -239,7 +268,7 @@ func newCells(c *evaluatorv1.CellExplanation, missing bool) []cell {
 		}
 		return all
 	case c.GetText() != nil:
-		shown.Wanted, shown.Found = explain.WantedParts(c), explain.FoundParts(c)
+		shown.Wanted, shown.Found = newWords(explain.WantedParts(c)), newWords(explain.FoundParts(c))
 		shown.Note = fmt.Sprintf("precision %s, recall %s", explain.Number(c.GetText().GetPrecision()), explain.Number(c.GetText().GetRecall()))
 	default:
 		shown.Wanted, shown.Found = plain(world.Literal(c.GetWanted())), plain(explain.Found(c))
@@ -248,12 +277,12 @@ func newCells(c *evaluatorv1.CellExplanation, missing bool) []cell {
 }
 
 func newArgument(a *evaluatorv1.ArgumentComparison) cell {
-	shown := cell{Column: "· " + a.GetName(), State: "differs", Wanted: []explain.Part{{Text: a.GetWantedJson()}}, Found: []explain.Part{{Text: "not given"}}}
+	shown := cell{Column: "· " + a.GetName(), State: "differs", Wanted: plain(a.GetWantedJson()), Found: plain("not given")}
 	if a.Tolerance != nil {
 		shown.Note = fmt.Sprintf("± %v", a.GetTolerance())
 	}
 	if a.FoundJson != nil {
-		shown.Found = []explain.Part{{Text: a.GetFoundJson()}}
+		shown.Found = plain(a.GetFoundJson())
 	}
 	if a.GetMatches() {
 		shown.State = "fits"

@@ -2,9 +2,7 @@ package view
 
 import (
 	"context"
-	"fmt"
 	"io"
-	"path/filepath"
 	"strings"
 
 	"github.com/toolsandbox/toolsandbox/internal/parameter"
@@ -31,18 +29,14 @@ type packScenario struct {
 }
 
 // WritePack writes the pages of a pack for its authors as files, as Viewer.Export does, and prints
-// where they are. scenarios are those of the pack, with their variants.
-func WritePack(ctx context.Context, dir string, pack *describe.Pack, scenarios Scenarios, stderr io.Writer) error {
+// where they are. scenarios are those of the pack, with their variants. proofs: it plays their
+// proofs, which takes a while.
+func WritePack(ctx context.Context, dir string, pack *describe.Pack, scenarios Scenarios, proofs bool, stderr io.Writer) error {
 	known, err := scenarios(ctx)
 	if err != nil {
 		return err
 	}
-	count, size, err := (&Viewer{pack: pack, scenarios: known}).Export(ctx, dir)
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(stderr, "pages: %s, %d files, %.1f MB\n", filepath.Join(dir, "index.html"), count, float64(size)/1e6)
-	return err
+	return (&Viewer{pack: pack, scenarios: known}).write(ctx, dir, proofs, stderr)
 }
 
 func (v *Viewer) packPage(p *page) {

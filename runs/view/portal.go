@@ -79,10 +79,10 @@ func (c *Command) serveTeams(ctx context.Context) error {
 	if err := errors.Join(err, network.CheckForwarding()); err != nil {
 		return process.UsageErrorf("%w", err)
 	}
-	if network.TLSCert == "" {
-		if err := checkLoopback(c.Listen); err != nil {
-			return process.UsageErrorf("%w; tokens would travel in plain text: give --tls-cert and --tls-key", err)
-		}
+	if err := checkLoopback(c.Listen); err != nil && network.TLSCert == "" {
+		return process.UsageErrorf("%w; tokens would travel in plain text: give --tls-cert and --tls-key", err)
+	} else if err != nil && len(c.Hosts) == 0 {
+		return process.UsageErrorf("--view-host: missing with --listen %s: give the name of the pages in people's browsers, such as view.example.com; other requests are refused", c.Listen)
 	}
 	return standalone.WithTemporary(ctx, c.Installation, "warn", c.Stderr, func(ctx context.Context, node *rpc.Node) error {
 		listener, err := new(net.ListenConfig).Listen(ctx, "tcp", c.Listen)
@@ -179,11 +179,11 @@ func (p *portal) serveSweep(w http.ResponseWriter, r *http.Request, token, id st
 // see.
 func (p *portal) open(ctx context.Context, key siteKey, token string) (site *openSite, done func(), err error) {
 	if site = p.use(key, nil); site == nil {
-		source, err := OpenSweep(ctx, p.orchestrator, key.sweep, p.scenarios)
+		source, err := openSweep(ctx, p.orchestrator, key.sweep, p.scenarios)
 		if err != nil {
 			return nil, nil, err
 		}
-		site = p.use(key, func() *openSite { return p.begin(token, source) })
+		site = p.use(key, func() *openSite { return p.begin(token, source, source.own(p.scenarios)) })
 	}
 	return site, func() {
 		p.mu.Lock()
@@ -214,12 +214,13 @@ func (p *portal) use(key siteKey, begin func() *openSite) *openSite {
 	return site
 }
 
-// begin starts a site, whose calls show the token. It plays no proofs.
-func (p *portal) begin(token string, source Source) *openSite {
+// begin starts a site, whose calls show the token. It plays no proofs, and has no scenarios but
+// these.
+func (p *portal) begin(token string, source Source, scenarios Scenarios) *openSite {
 	evaluator := func(ctx context.Context, do func(context.Context, evaluatorv1.EvaluatorServiceClient) error) error {
 		return do(ctx, p.evaluator)
 	}
-	site := NewSite([]Source{source}, p.scenarios, evaluator, p.traceUI)
+	site := NewSite([]Source{source}, scenarios, evaluator, p.traceUI)
 	site.news.streams = p.streams
 	opened := &openSite{Site: site, token: token, opened: time.Now()}
 	opened.ctx, opened.cancel = context.WithCancel(rpc.WithToken(p.ctx, token))

@@ -7,10 +7,13 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/toolsandbox/toolsandbox/internal/access"
+	"github.com/toolsandbox/toolsandbox/internal/bus"
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 )
 
 // TestPortalKeeps opens more sites than a portal keeps, and lets time pass: it closes those that
@@ -33,7 +36,7 @@ func TestPortalKeeps(t *testing.T) {
 	defer p.group.Wait()
 	defer cancel()
 	open := func(token, sweep string) *openSite {
-		return p.use(siteKey{sha256.Sum256([]byte(token)), sweep}, func() *openSite { return p.begin(token, newPlayed("1")) })
+		return p.use(siteKey{sha256.Sum256([]byte(token)), sweep}, func() *openSite { return p.begin(token, newPlayed("1"), noScenarios) })
 	}
 	first := open("token-0", "0")
 	for i := range 10 {
@@ -89,6 +92,37 @@ func TestPortalRefuses(t *testing.T) {
 		})
 		if got.Code != http.StatusUnauthorized || got.Body.Len() > 0 || got.Header().Get("Cache-Control") != "no-store" {
 			t.Errorf("%s: got %d and %q, want 401 without content", name, got.Code, got.Body)
+		}
+	}
+}
+
+// TestOwnScenarios asks for the scenarios of a sweep: those that scored it, with their variants. A
+// neighbour who gives a scenario of its own the name of another one sees nothing of that.
+func TestOwnScenarios(t *testing.T) {
+	known := catalogued(t)
+	name := "wifi_while_saving_battery_all_tools"
+	digest, _, err := bus.Digest(known[name].GetEvaluation())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newSweep(nil, "s", "s", noScenarios)
+	own := s.own(onlyScenarios(known))
+	for _, test := range []struct{ name, digest string }{{"which_mateo", digest}, {name, "another"}, {"unknown", digest}, {name + "_", digest}, {name, ""}} {
+		s.add(&busv1.Result{Rollout: &busv1.Rollout{Id: "s.0", Scenario: test.name, EvaluationDigest: test.digest}})
+		if got, err := own(t.Context()); err != nil || len(got) > 0 {
+			t.Errorf("%s: got %d scenarios and %v, want none", test.name, len(got), err)
+		}
+	}
+	s = newSweep(nil, "s", "s", noScenarios)
+	own = s.own(onlyScenarios(known))
+	s.add(&busv1.Result{Rollout: &busv1.Rollout{Id: "s.0", Scenario: name, EvaluationDigest: digest}})
+	got, err := own(t.Context())
+	if err != nil || got["wifi_while_saving_battery"] == nil || got[name] == nil {
+		t.Errorf("got %v, want the scenario with its variants", err)
+	}
+	for name := range got {
+		if !strings.HasPrefix(name, "wifi_while_saving_battery") {
+			t.Errorf("got %s, want no other scenario", name)
 		}
 	}
 }

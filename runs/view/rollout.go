@@ -26,7 +26,9 @@ type rolloutBody struct {
 	Class   string
 	// Verdict says what the score is made of, Remark why the recorded one is another.
 	Verdict, Remark, Problem string
-	Causes                   []cause
+	// Failure is the error that ended it, empty without one.
+	Failure text
+	Causes  []cause
 	// Grades are both verdicts on a record of EuroEval, Quirk why they differ.
 	Grades           []explain.Verdict
 	Quirk            string
@@ -88,6 +90,10 @@ func (v *Viewer) rolloutBody(p *page, r *run, rollout analysis.Rollout, told exp
 	if told.Recorded != nil {
 		body.Score, body.Class = explain.Number(*told.Recorded), scoreClass(*told.Recorded)
 	}
+	if trace := rollout.Entry.Traceback; trace != nil {
+		lines := strings.Split(strings.TrimSpace(*trace), "\n")
+		body.Failure = newText(lines[len(lines)-1], foldAt)
+	}
 	if p.Whole != nil {
 		body.size = max(len(told.Messages), 1)
 	}
@@ -105,7 +111,7 @@ func (v *Viewer) rolloutBody(p *page, r *run, rollout analysis.Rollout, told exp
 		}
 	}
 	for _, line := range told.CauseLines() {
-		c := cause{Text: line.Text, User: line.User}
+		c := cause{Text: shorten(line.Text), User: line.User}
 		if line.Message >= 0 {
 			c.Path = body.At(number, line.Message)
 		}
@@ -176,7 +182,7 @@ func (b *rolloutBody) transcript(told explained, rollout analysis.Rollout, numbe
 		for _, flag := range rollout.Outcome.UserFlags {
 			if flag.Index >= first && flag.Index < last {
 				m := &b.Messages[flag.Index-first]
-				m.Flags = append(m.Flags, flag.Rule+": "+flag.Evidence)
+				m.Flags = append(m.Flags, shorten(flag.Rule+": "+flag.Evidence))
 			}
 		}
 	}

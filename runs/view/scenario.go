@@ -31,8 +31,8 @@ type scenarioBody struct {
 	Tables             []worldTable
 	Rollouts           []tableRow
 	Compare            string
-	// Proof is the page of the proof, empty without.
-	Proof string
+	// Proof is the page of the proof, empty without, ProofCommand the command that plays it.
+	Proof, ProofCommand string
 }
 
 // scenarioNode is a milestone or minefield in words.
@@ -63,7 +63,7 @@ func (v *Viewer) scenarioPage(p *page, name string) error {
 		var cards []node
 		for i, n := range of.graph.GetNodes() {
 			id := fmt.Sprintf("%s-%d", of.name, i)
-			cards = append(cards, node{ID: "#" + id, State: fmt.Sprintf("%d constraints", len(n.GetConstraints()))})
+			cards = append(cards, node{ID: "#" + id, State: constraints(len(n.GetConstraints()))})
 			body.Nodes = append(body.Nodes, scenarioNode{id, of.name + " " + explain.Title(int32(i), n.GetName()), describe.Constraints(of.graph, n, setup)})
 		}
 		if drawn := draw(strings.ToUpper(of.name[:1])+of.name[1:]+"s", of.graph, cards); drawn != nil {
@@ -85,8 +85,9 @@ func (v *Viewer) scenarioPage(p *page, name string) error {
 	if p.Compared {
 		body.Compare = comparePath(name)
 	}
+	body.ProofCommand = proofCommand(name)
 	if v.provable(name) {
-		body.Proof = proofPath(name)
+		body.Proof = proofPath(name, p.Static)
 	}
 	p.template, p.Title, p.Section, p.Body = "scenario", name, "scenario", body
 	p.Over = []link{{"rollouts", "rollouts.html"}}
@@ -94,6 +95,13 @@ func (v *Viewer) scenarioPage(p *page, name string) error {
 		p.Over = []link{{"pack " + v.pack.Name, "index.html"}}
 	}
 	return nil
+}
+
+func constraints(n int) string {
+	if n == 1 {
+		return "1 constraint"
+	}
+	return fmt.Sprintf("%d constraints", n)
 }
 
 // shownScenario is the scenario whose page a rollout belongs to: the base of a variant. It is empty

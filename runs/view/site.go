@@ -8,7 +8,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -57,8 +56,8 @@ func NewSite(sources []Source, scenarios Scenarios, evaluator Evaluator, traceUI
 }
 
 // Export follows the sources to their end, writes the pages as files as Viewer.Export does, and
-// prints where they are.
-func (s *Site) Export(ctx context.Context, dir string, stderr io.Writer) error {
+// prints where they are. proofs: it plays the proofs of the scenarios, which takes a while.
+func (s *Site) Export(ctx context.Context, dir string, proofs bool, stderr io.Writer) error {
 	runs := make([]*analysis.Run, len(s.sources))
 	for i, source := range s.sources {
 		err := source.Follow(ctx, func(report.SweepDetail) {})
@@ -79,12 +78,7 @@ func (s *Site) Export(ctx context.Context, dir string, stderr io.Writer) error {
 			r.read = s.sources[i].Trajectory
 		}
 		v.traceUI = s.traceUI
-		count, size, err := v.Export(ctx, dir)
-		if err != nil {
-			return err
-		}
-		_, err = fmt.Fprintf(stderr, "pages: %s, %d files, %.1f MB\n", filepath.Join(dir, "index.html"), count, float64(size)/1e6)
-		return err
+		return v.write(ctx, dir, proofs, stderr)
 	})
 }
 
@@ -261,6 +255,7 @@ func (s *Site) show(ctx context.Context, runs []*analysis.Run, state []*progress
 	}
 	for i, r := range v.runs {
 		r.read, r.Progress = s.sources[i].Trajectory, state[i]
+		_, r.isSweep = s.sources[i].(*sweepSource)
 	}
 	v.traceUI, v.changing, v.forkToken = s.traceUI, playing, s.forking.form()
 	s.viewer = v
@@ -297,7 +292,10 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return
 		}
-		v.scenarios, v.evaluator, v.proofs = scenarios, client, s.proofs
+		v.scenarios, v.evaluator = scenarios, client
+		if s.proofs != nil {
+			v.proofOf = s.proofs.of
+		}
 	}
 	v.ServeHTTP(w, r)
 }

@@ -269,8 +269,8 @@ func TestManyStreams(t *testing.T) {
 	}
 }
 
-// TestSiteProves plays the proof of a scenario while its page says so. A variant and an unknown
-// scenario have none.
+// TestSiteProves plays the proof of a scenario while its page says so, and anew after it could not
+// be played. A variant and an unknown scenario have none.
 func TestSiteProves(t *testing.T) {
 	scenarios := catalogued(t)
 	source := newPlayed("1")
@@ -285,15 +285,28 @@ func TestSiteProves(t *testing.T) {
 		t.Errorf("scenario: got\n%s\nwant a link to its proof", body)
 	}
 	proof := address + "scenario/wifi_while_saving_battery/proof.html"
+	proven := func() (body string) {
+		t.Helper()
+		for began := time.Now(); ; {
+			if body = fetch(t, proof); !strings.Contains(body, "is being played") {
+				return body
+			}
+			if time.Since(began) > time.Minute {
+				t.Fatal("no proof after a minute")
+			}
+		}
+	}
+	existing := os.TempDir()
+	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "missing"))
+	if body := proven(); !strings.Contains(body, "no such file or directory") || strings.Contains(body, "<view-live") {
+		t.Errorf("without a directory: got\n%s\nwant the reason, on a page that stays", body)
+	}
+	t.Setenv("TMPDIR", existing)
 	body := fetch(t, proof)
 	if !strings.Contains(body, "is being played") || !strings.Contains(body, "<view-live") {
 		t.Errorf("at first: got\n%s\nwant that it is being played", body)
 	}
-	for began := time.Now(); strings.Contains(body, "is being played"); body = fetch(t, proof) {
-		if time.Since(began) > time.Minute {
-			t.Fatal("no proof after a minute")
-		}
-	}
+	body = proven()
 	for _, want := range []string{">proven<", "oracle_all_tools", "unhelpful agent", "at most 0.35", "without &#34;wifi_on&#34;", "on: flipped"} {
 		if !strings.Contains(body, want) {
 			t.Errorf("got\n%s\nwant %q in it", body, want)

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/toolsandbox/toolsandbox/internal/bus"
 	"github.com/toolsandbox/toolsandbox/internal/process"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	"github.com/toolsandbox/toolsandbox/original/resultfile"
@@ -24,6 +25,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/runs/report"
 	"github.com/toolsandbox/toolsandbox/runs/results"
 	"github.com/toolsandbox/toolsandbox/runs/sweep"
+	"github.com/toolsandbox/toolsandbox/scenario"
 )
 
 // lookEvery is the interval at which a sweep is asked for its progress.
@@ -43,11 +45,17 @@ type sweepSource struct {
 	info    *orchestratorv1.SweepInfo
 	results map[string]*busv1.Result // by id
 	ids     map[string]string        // by name
-	ended   bool
+	// evaluations are the digests of what scored the results, by the scenario's name.
+	evaluations map[string]string
+	ended       bool
 }
 
 // OpenSweep returns a sweep of an installation. The error says that there is none with this id.
 func OpenSweep(ctx context.Context, orchestrator orchestratorv1.OrchestratorServiceClient, id string, scenarios Scenarios) (Source, error) {
+	return openSweep(ctx, orchestrator, id, scenarios)
+}
+
+func openSweep(ctx context.Context, orchestrator orchestratorv1.OrchestratorServiceClient, id string, scenarios Scenarios) (*sweepSource, error) {
 	s := newSweep(orchestrator, id, "sweep "+id, scenarios)
 	var err error
 	s.info, err = sweep.Get(ctx, orchestrator, id)
@@ -55,7 +63,52 @@ func OpenSweep(ctx context.Context, orchestrator orchestratorv1.OrchestratorServ
 }
 
 func newSweep(orchestrator orchestratorv1.OrchestratorServiceClient, id, name string, scenarios Scenarios) *sweepSource {
-	return &sweepSource{orchestrator: orchestrator, id: id, name: name, scenarios: scenarios, results: make(map[string]*busv1.Result), ids: make(map[string]string)}
+	return &sweepSource{orchestrator: orchestrator, id: id, name: name, scenarios: scenarios, results: make(map[string]*busv1.Result), ids: make(map[string]string), evaluations: make(map[string]string)}
+}
+
+// add adds a result.
+func (s *sweepSource) add(result *busv1.Result) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	rollout := result.GetRollout()
+	s.results[rollout.GetId()], s.evaluations[rollout.GetScenario()] = result, rollout.GetEvaluationDigest()
+}
+
+// own returns the scenarios, with their variants, that scored a result of the sweep. Whoever can
+// see the sweep had them. A scenario that only has the name of one scores by another evaluation.
+func (s *sweepSource) own(scenarios Scenarios) Scenarios {
+	digests := make(map[string]string)
+	var of int // the number of evaluations that shown is of
+	var shown map[string]*scenariov1.Scenario
+	return func(ctx context.Context) (map[string]*scenariov1.Scenario, error) {
+		known, err := scenarios(ctx)
+		if err != nil {
+			return nil, err
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if of == len(s.evaluations) && shown != nil {
+			return shown, nil
+		}
+		bases := make(map[string]bool)
+		for name, digest := range s.evaluations {
+			if known[name] != nil && digests[name] == "" {
+				if digests[name], _, err = bus.Digest(known[name].GetEvaluation()); err != nil {
+					return nil, err
+				}
+			}
+			if digest != "" && digest == digests[name] {
+				bases[scenario.BaseName(name)] = true
+			}
+		}
+		of, shown = len(s.evaluations), make(map[string]*scenariov1.Scenario)
+		for name := range known {
+			if bases[scenario.BaseName(name)] {
+				shown[name] = known[name]
+			}
+		}
+		return shown, nil
+	}
 }
 
 // Run implements Source. What only trajectories have is unknown: calls, times and usage.
@@ -77,16 +130,16 @@ func (s *sweepSource) Run(ctx context.Context) (*analysis.Run, error) {
 	}) {
 		result := s.results[id]
 		played := result.GetRollout()
-		scenario := known[played.GetScenario()]
-		if scenario == nil {
-			scenario = &scenariov1.Scenario{Setup: &setupv1.Setup{Name: played.GetScenario()}}
+		of := known[played.GetScenario()]
+		if of == nil {
+			of = &scenariov1.Scenario{Setup: &setupv1.Setup{Name: played.GetScenario()}}
 		}
 		name := play.RolloutName(played.GetScenario(), int(played.GetTrial()), record.Trials)
 		for n := 2; s.ids[name] != ""; n++ { // of another agent or user
 			name = fmt.Sprintf("%s (%d)", play.RolloutName(played.GetScenario(), int(played.GetTrial()), record.Trials), n)
 		}
 		s.ids[name] = id
-		rollouts = append(rollouts, results.Rollout{Rollout: resultfile.Rollout{Scenario: scenario, Result: result, Directory: name}})
+		rollouts = append(rollouts, results.Rollout{Rollout: resultfile.Rollout{Scenario: of, Result: result, Directory: name}})
 	}
 	record.End(time.Time{}, int(s.info.GetProgress().GetTotal()), rollouts)
 	if !s.ended {
@@ -130,9 +183,7 @@ func (s *sweepSource) Follow(ctx context.Context, changed func(report.SweepDetai
 	defer stop()
 	watching.Go(func() {
 		watched <- sweep.Watch(ctx, s.orchestrator, s.id, nil, func(result *busv1.Result) error {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			s.results[result.GetRollout().GetId()] = result
+			s.add(result)
 			return nil
 		})
 	})

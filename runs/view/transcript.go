@@ -21,6 +21,12 @@ const (
 	// has only its beginning.
 	foldAt = 1200
 	cutAt  = 20_000
+	// cellAt is the number of bytes of a cell, a name or a remark beyond which the page has only its
+	// beginning, mostRows the number of rows that it lists of a change, mostArguments that of the
+	// arguments of a call.
+	cellAt        = 2000
+	mostRows      = 50
+	mostArguments = 100
 )
 
 // message is a message of a transcript.
@@ -32,7 +38,7 @@ type message struct {
 	Text  text
 	Call  *call
 	// Fault is the last line of a failed call's traceback.
-	Fault string
+	Fault text
 	// Seen are the roles that see it, if it is not for sender and recipient alone.
 	Seen string
 	// Reasoning is what the model reasoned before the turn that begins here, Usage its tokens.
@@ -68,6 +74,17 @@ func newText(all string, foldAt int) text {
 	return t
 }
 
+// shorten returns a text, or the beginning of a very long one with its length.
+func shorten(text string) string {
+	if len(text) <= cellAt {
+		return text
+	}
+	return fmt.Sprintf("%s… (%d bytes)", beginning(text, cellAt), len(text))
+}
+
+// cellText shows a cell.
+func cellText(v *worldv1.Value) string { return shorten(world.Literal(v)) }
+
 // beginning returns at most n bytes of a text, whole characters.
 func beginning(text string, n int) string {
 	if len(text) <= n {
@@ -84,6 +101,8 @@ type call struct {
 	// Tool is the tool's name, Seen the name that the role sees if it is another one.
 	Tool, Seen string
 	Arguments  []argument
+	// Left is the number of arguments that the page leaves out.
+	Left int
 	// Raw are arguments that are no object.
 	Raw string
 	Cut bool
@@ -113,8 +132,9 @@ func newMessage(i int, m *worldv1.Message) message {
 	case *worldv1.Message_Call:
 		shown.Call = newCall(body.Call)
 	case *worldv1.Message_Result:
-		shown.Data, shown.Fault, shown.Answers = true, body.Result.GetException(), body.Result.GetName()
-		if shown.Fault == "" || strings.TrimSpace(body.Result.GetText()) != strings.TrimSpace(shown.Fault) {
+		fault := body.Result.GetException()
+		shown.Data, shown.Fault, shown.Answers = true, newText(fault, foldAt), shorten(body.Result.GetName())
+		if fault == "" || strings.TrimSpace(body.Result.GetText()) != strings.TrimSpace(fault) {
 			shown.Text = newText(body.Result.GetText(), limit)
 		}
 	case *worldv1.Message_Code:
@@ -139,17 +159,25 @@ func roleClass(role worldv1.Role) string {
 }
 
 func newCall(c *worldv1.ToolCall) *call {
-	shown := &call{Tool: c.GetTool(), Cut: c.GetArgumentsCut(), Source: beginning(messagetext.Source(c), cutAt)}
+	shown := &call{Tool: shorten(c.GetTool()), Cut: c.GetArgumentsCut(), Source: beginning(messagetext.Source(c), cutAt)}
 	if c.GetName() != "" && c.GetName() != c.GetTool() {
-		shown.Seen = c.GetName()
+		shown.Seen = shorten(c.GetName())
 	}
 	if c.ArgumentsText != nil {
 		shown.Raw = beginning(c.GetArgumentsText(), cutAt)
 		return shown
 	}
-	var err error
-	if shown.Arguments, err = readArguments(cmp.Or(c.GetArgumentsJson(), "{}")); err != nil {
+	arguments, err := readArguments(cmp.Or(c.GetArgumentsJson(), "{}"))
+	if err != nil {
 		shown.Raw = beginning(c.GetArgumentsJson(), cutAt)
+	}
+	left := cutAt
+	for i, a := range arguments {
+		if left -= len(a.Name) + len(a.Value); i > 0 && left < 0 || i == mostArguments {
+			shown.Left = len(arguments) - i
+			break
+		}
+		shown.Arguments = append(shown.Arguments, argument{shorten(a.Name), a.Value})
 	}
 	return shown
 }
@@ -188,6 +216,8 @@ type change struct {
 	Added, Removed []row
 	Changed        []cellChange
 	Reordered      bool
+	// Left is the number of rows and cells that the page leaves out.
+	Left int
 }
 
 // row is a row without its nulls.
@@ -229,7 +259,7 @@ func newChange(shape world.Table, diff session.Diff, single bool) change {
 		before, after := diff.Removed[0].GetCells(), diff.Added[0].GetCells()
 		for i, column := range shape.Columns {
 			if from, to := world.Literal(before[i]), world.Literal(after[i]); from != to {
-				c.Changed = append(c.Changed, cellChange{"", column.Name, from, to})
+				c.Changed = append(c.Changed, cellChange{"", column.Name, shorten(from), shorten(to)})
 			}
 		}
 		c.Added, c.Removed = nil, nil
@@ -240,9 +270,17 @@ func newChange(shape world.Table, diff session.Diff, single bool) change {
 			if single {
 				key = ""
 			}
-			c.Changed = append(c.Changed, cellChange{key, cell.Column, world.Literal(cell.From), world.Literal(cell.To)})
+			c.Changed = append(c.Changed, cellChange{shorten(key), cell.Column, cellText(cell.From), cellText(cell.To)})
 		}
 	}
+	return c.bounded()
+}
+
+// bounded returns the change with at most mostRows of each kind.
+func (c change) bounded() change {
+	left := func(n int) int { return max(n-mostRows, 0) }
+	c.Left = left(len(c.Added)) + left(len(c.Removed)) + left(len(c.Changed))
+	c.Added, c.Removed, c.Changed = c.Added[:min(len(c.Added), mostRows)], c.Removed[:min(len(c.Removed), mostRows)], c.Changed[:min(len(c.Changed), mostRows)]
 	return c
 }
 
@@ -250,7 +288,7 @@ func newRow(shape world.Table, r *worldv1.Row) row {
 	var shown row
 	for i, column := range shape.Columns {
 		if i < len(r.GetCells()) && r.GetCells()[i].GetKind() != nil {
-			shown.Cells = append(shown.Cells, argument{column.Name, world.Literal(r.GetCells()[i])})
+			shown.Cells = append(shown.Cells, argument{column.Name, cellText(r.GetCells()[i])})
 		}
 	}
 	return shown

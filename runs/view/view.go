@@ -17,6 +17,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/runs/analysis"
 	"github.com/toolsandbox/toolsandbox/runs/describe"
 	"github.com/toolsandbox/toolsandbox/runs/explain"
+	"github.com/toolsandbox/toolsandbox/runs/prove"
 	"github.com/toolsandbox/toolsandbox/runs/rescore"
 	"github.com/toolsandbox/toolsandbox/runs/results"
 )
@@ -32,7 +33,8 @@ type Viewer struct {
 	traceUI   string
 	forkToken string         // admits forms that fork, empty if there are none
 	pack      *describe.Pack // instead of runs
-	proofs    *proofs        // nil if none are played
+	// proofOf returns the proof of a scenario, not ready while it is being played. Nil without proofs.
+	proofOf func(*scenariov1.Scenario) (report *prove.Report, ready bool, err error)
 	// version counts the states of a site, from 1. changing: there may be another one.
 	version  int
 	changing bool
@@ -49,7 +51,9 @@ type run struct {
 	// Progress is what a run that is being played does, nil for others.
 	Progress *progress
 
-	read     func(context.Context, string, *world.Schema) (*Trajectory, error)
+	read func(context.Context, string, *world.Schema) (*Trajectory, error)
+	// isSweep: it is a sweep of an installation, without files.
+	isSweep  bool
 	rollouts []analysis.Rollout
 	index    map[string]int // by name
 }

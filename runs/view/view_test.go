@@ -28,6 +28,7 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/runs/analysis"
 	"github.com/toolsandbox/toolsandbox/runs/catalogue"
+	"github.com/toolsandbox/toolsandbox/runs/explain"
 	"github.com/toolsandbox/toolsandbox/runs/results"
 	"github.com/toolsandbox/toolsandbox/runs/standalone"
 )
@@ -262,6 +263,7 @@ func TestReasoning(t *testing.T) {
 	}
 	index := len(scenarios["turn_off_wifi"].GetSetup().GetMessages())
 	if err := results.WriteExchanges(dir, "turn_off_wifi", []results.Exchange{{Index: index, Data: &agentgwv1.Exchange{
+		Provider: "anthropic",
 		Attempts: []*agentgwv1.Attempt{{Status: 200, Answer: answer, AnswerBytes: int64(len(answer))}},
 		Usage:    &agentgwv1.Usage{InputTokens: 40, CachedTokens: 30, OutputTokens: 20, ReasoningTokens: 10},
 	}}}); err != nil {
@@ -367,6 +369,20 @@ func FuzzReadArguments(f *testing.F) {
 
 // TestNewText folds long texts and cuts very long ones between characters.
 func TestNewText(t *testing.T) {
+	huge := strings.Repeat("ä", 1<<20)
+	if got := newWords([]explain.Part{{Text: "ä"}, {Text: "und", Common: true}, {Text: huge}}); got.Fold == "" || len(got.Parts) != 3 || got.Cut != len("äund"+huge)-cutAt+1 {
+		t.Errorf("huge words: got %d parts and %d bytes left out, want 3 and all but %d", len(got.Parts), got.Cut, cutAt)
+	}
+	object := `{"` + huge + `": 1`
+	for i := range 1000 {
+		object += fmt.Sprintf(`, "a%d": 1`, i)
+	}
+	if got := newCall(&worldv1.ToolCall{Tool: huge, ArgumentsJson: object + "}"}); len(got.Tool) > cellAt+50 || len(got.Arguments) != 1 || got.Left != 1000 || len(got.Arguments[0].Name) > cellAt+50 {
+		t.Errorf("huge call: got %d arguments and %d left out, want the beginning of 1", len(got.Arguments), got.Left)
+	}
+	if got := (change{Added: make([]row, 1000), Removed: make([]row, 3)}).bounded(); len(got.Added) != mostRows || len(got.Removed) != 3 || got.Left != 1000-mostRows {
+		t.Errorf("huge change: got %d rows and %d left out, want %d", len(got.Added), got.Left, mostRows)
+	}
 	if got := newText("short", foldAt); got.Fold != "" || got.Cut != 0 {
 		t.Errorf("short: got %+v", got)
 	}

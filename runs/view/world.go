@@ -131,11 +131,10 @@ func newWorldTable(shape world.Table, tables []*worldv1.Table, at int) worldTabl
 		}
 		shown := worldRow{Class: map[bool]string{true: "add"}[added[r]]}
 		for i, column := range shape.Columns {
-			text := "null"
+			cell := worldCell{Text: "null"}
 			if i < len(r.GetCells()) {
-				text = world.Literal(r.GetCells()[i])
+				cell.Text = cellText(r.GetCells()[i])
 			}
-			cell := worldCell{Text: beginning(text, cutAt)}
 			if len(r.GetCells()) > 0 && changed[r.GetCells()[0].GetText()][column.Name] {
 				cell.Class = "add"
 			}

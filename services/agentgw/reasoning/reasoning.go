@@ -9,25 +9,30 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/lenient"
 )
 
-// Of returns the reasoning in the body of an answer, in the form of any provider: thinking blocks
-// of Anthropic and Cohere, summaries of OpenAI's responses, thoughts of Google, the fields of
-// servers with chat completions, and text between <think> tags. It is empty for an answer without
-// any, such as one whose reasoning is encrypted, and for a body that is no JSON object.
-func Of(answer []byte) string {
+// Of returns the reasoning in the body of an answer, in the form of the provider with this name:
+// thinking blocks of Anthropic and Cohere, summaries of OpenAI's responses, thoughts of Google; of
+// all others the fields of servers with chat completions, and text between <think> tags. It is
+// empty for an answer without any, such as one whose reasoning is encrypted, and for a body that is no
+// JSON object.
+func Of(provider string, answer []byte) string {
 	var root map[string]any
 	if json.Unmarshal(answer, &root) != nil {
 		return ""
 	}
 	r := new(reader)
-	r.blocks(root["content"])
-	r.blocks(root["output"])
-	r.message(field(root["message"]))
-	if choice := first(root["choices"]); choice != nil {
+	switch provider {
+	case "anthropic":
+		r.blocks(root["content"])
+	case "cohere":
+		r.message(field(root["message"]))
+	case "google", "vertex":
+		r.blocks(field(first(root["candidates"])["content"])["parts"])
+	case "openai-responses":
+		r.blocks(root["output"])
+	default:
+		choice := first(root["choices"])
 		r.message(field(choice["message"]))
 		r.tagged(choice["text"])
-	}
-	if candidate := first(root["candidates"]); candidate != nil {
-		r.blocks(field(candidate["content"])["parts"])
 	}
 	return strings.Join(r.found, "\n\n")
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/toolsandbox/toolsandbox/internal/flagrule"
 	"github.com/toolsandbox/toolsandbox/internal/process"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	"github.com/toolsandbox/toolsandbox/runs/catalogue"
@@ -99,7 +100,7 @@ scenarios. A directory and a .zip file of it have the same digest.`,
 }
 
 func newPackDocs() *cobra.Command {
-	html := ""
+	html, proofs := "", false
 	cmd := &cobra.Command{
 		Use:   "docs PACK",
 		Short: "Print the documentation of a pack",
@@ -117,10 +118,12 @@ pages for its authors, with milestones.`,
 			scenarios := catalogue.Selection{PackPaths: args, Argument: "PACK"}
 			return view.WritePack(cmd.Context(), html, described, func(ctx context.Context) (map[string]*scenariov1.Scenario, error) {
 				return scenarios.ExpandedByName(ctx, cmd.ErrOrStderr())
-			}, cmd.ErrOrStderr())
+			}, proofs, cmd.ErrOrStderr())
 		},
 	}
 	cmd.Flags().StringVar(&html, "html", "", "write pages to a new `directory` instead (default: none)")
+	cmd.Flags().BoolVar(&proofs, "proofs", false, "with --html: play the proofs of the scenarios and write them too")
+	flagrule.Needs(cmd.Flags(), "html", "proofs")
 	return cmd
 }
 

@@ -41,13 +41,15 @@ are those of the current catalogue. With --access-file it serves the sweeps of a
 			return options.Run(cmd.Context(), args)
 		},
 	}
+	scorer.network.StringSliceVar(&options.Hosts, "view-host", nil, "with --access-file: public `names` of the pages, as in a browser's address; beyond this machine one is needed (default: none)")
 	scorer.register(cmd.Flags())
 	cmd.Flags().StringVar(&options.Listen, "listen", "127.0.0.1:0", "loopback `address` of the pages; port 0 is any free one. With --access-file any address")
 	cmd.Flags().StringVar(&scorer.installation.Network.AccessFile, "access-file", "", "with --remote: serve the sweeps of an installation to the teams of this YAML `file`, each its own, by bearer tokens (default: no teams)")
-	cmd.Flags().StringSliceVar(&options.Hosts, "host", nil, "with --access-file: public `names` of the pages, as in a browser's address (default: none)")
 	flagrule.Needs(cmd.Flags(), "remote", "access-file")
-	flagrule.Needs(cmd.Flags(), "access-file", "host")
+	flagrule.Needs(cmd.Flags(), "access-file", "view-host")
 	cmd.Flags().StringVar(&options.Export, "export", "", "write the pages as files to a new `directory` instead of serving them (default: none)")
+	cmd.Flags().BoolVar(&options.Proofs, "proofs", false, "with --export: play the proofs of the scenarios and write them too")
+	flagrule.Needs(cmd.Flags(), "export", "proofs")
 	cmd.Flags().BoolVar(&forks, "allow-fork", false, "pages have forms that continue rollouts in new runs beside theirs")
 	cmd.Flags().StringVar(&options.TraceUI, "trace-ui", "", "`address` of Jaeger's user interface, to which rollouts link (default: no links)")
 	return cmd

@@ -56,6 +56,7 @@ type stage struct {
 	host    *host
 	// computed says that the turns of the players are functions of the request.
 	computed bool
+	fork     *busv1.Fork // of each rollout, nil for none
 	dial     func(context.Context, string) (net.Conn, error)
 	digest   string // of the setup
 }
@@ -160,7 +161,7 @@ func (s *stage) rollout(id string) *busv1.Rollout {
 	r := &busv1.Rollout{
 		Id: id, SweepId: sweep, Scenario: "scene", SetupDigest: s.digest, Seed: 7,
 		Agent: &agentgwv1.Player{Name: "a"}, User: &agentgwv1.Player{Name: "u"},
-		HostedServices: toolhostv1.HostedServices_HOSTED_SERVICES_OFFLINE,
+		HostedServices: toolhostv1.HostedServices_HOSTED_SERVICES_OFFLINE, Fork: s.fork,
 	}
 	if s.computed {
 		r.Agent.Kind, r.User.Kind = &agentgwv1.Player_Unhelpful{}, &agentgwv1.Player_Unhelpful{}

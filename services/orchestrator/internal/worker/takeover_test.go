@@ -12,9 +12,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/services/orchestrator/internal/rollout"
 )
@@ -67,6 +70,45 @@ func TestTakeover(t *testing.T) {
 					s.takeOver(t, fmt.Sprintf("take-%s.%d-%s", players, call, lost), call, lost, entries, want)
 				})
 			}
+		}
+	}
+}
+
+// TestTakeoverOfFork is TestTakeover for a fork from message 5. The next worker plays the given
+// turns again, and asks nobody for them. A kill in the middle of them leaves no entry.
+func TestTakeoverOfFork(t *testing.T) {
+	s := newStage(t)
+	want := s.calm(t)
+	s.fork = &busv1.Fork{Origin: "calm.0", Message: 5}
+	s.gateway.respond = func(_ context.Context, req *agentgwv1.RespondRequest) (*agentgwv1.RespondResponse, error) {
+		if req.GetIndex() < s.fork.GetMessage() {
+			return nil, status.Errorf(codes.Internal, "message %d is asked for, but it is given", req.GetIndex())
+		}
+		return nil, nil
+	}
+	for call, entries := range []int{0, 0, 1, 2, 2} { // the session, the given calls, agent, user, the user's call
+		for _, lost := range []string{"request", "answer"} {
+			t.Run(fmt.Sprintf("call %d, %s lost", call, lost), func(t *testing.T) {
+				id := fmt.Sprintf("fork.%d-%s", call, lost)
+				s.give(t, id, want)
+				s.takeOver(t, id, call, lost, entries, want)
+			})
+		}
+	}
+}
+
+// give stores the turns before a fork for a rollout.
+func (s *stage) give(t *testing.T, id string, messages []*worldv1.Message) {
+	t.Helper()
+	for _, turn := range []*agentgwv1.RecordedTurn{
+		{Reply: &agentgwv1.Reply{Messages: messages[1:3]}}, {Reply: &agentgwv1.Reply{Messages: messages[3:5]}, Versions: setting(3)},
+	} {
+		raw, err := proto.Marshal(turn)
+		if err == nil {
+			err = s.PutTurn(t.Context(), id, turn.GetReply().GetMessages()[0].GetIndex(), raw)
+		}
+		if err != nil {
+			t.Fatal(err)
 		}
 	}
 }
