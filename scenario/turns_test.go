@@ -73,6 +73,8 @@ func TestTurnErrors(t *testing.T) {
 		{"- calls:\n  - tool: a\n    arguments: {x: 1e400}", "s.yaml:3:20: [0].calls[0].arguments.x: 1e400 is not a number that can be kept"},
 		{"- calls:\n  - tool: a\n    args: {}", `s.yaml:3:5: [0].calls[0].args: unknown field; expected one of id, tool, arguments`},
 		{"- say: x\n  say: y", "s.yaml:2:3: [0].say: is written twice; keep one"},
+		{"- say: x\n  <<: {say: y}", "s.yaml:2:3: [0]: merge keys (<<) are not read; write the fields out"},
+		{"- say: x\n  1: y", "s.yaml:2:3: [0]: a key must be a text, not integer; quote it"},
 		{"- say: &a x", "s.yaml:1:8: [0].say: anchors and aliases are not read; write the value out"},
 		{"- say: 'x", "s.yaml:1:8: document: not readable as YAML: could not find end character of single-quoted text"},
 	}

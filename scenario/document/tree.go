@@ -362,7 +362,7 @@ func (r *Reader) convertMapping(v *Value, entries []*ast.MappingValueNode, depth
 		at := emptyValue(entry.Key, v.Path)
 		key, ok := entry.Key.(*ast.StringNode)
 		if !ok {
-			r.Fail(at, "a key must be a text, not %s", strings.ToLower(entry.Key.Type().String()))
+			r.Fail(at, "%s", unreadableKey(entry.Key))
 			continue
 		}
 		at.Path = joinPath(v.Path, key.Value)
@@ -390,4 +390,12 @@ var leadingZero = regexp.MustCompile(`^[-+]?0[0-9_]+$`)
 // isJSONNumber reports whether a text is a JSON number.
 func isJSONNumber(text string) bool {
 	return text != "" && (text[0] == '-' || text[0] >= '0' && text[0] <= '9') && json.Valid([]byte(text))
+}
+
+// unreadableKey says why a key that is no text is not read.
+func unreadableKey(key ast.MapKeyNode) string {
+	if key.Type() == ast.MergeKeyType {
+		return "merge keys (<<) are not read; write the fields out"
+	}
+	return fmt.Sprintf("a key must be a text, not %s; quote it", strings.ToLower(key.Type().String()))
 }

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/providers"
@@ -48,8 +49,10 @@ func parseModel(provider string) func(string) (*agentgwv1.Player, error) {
 }
 
 // SetBaseURL sets another address than the provider's own for a model, e.g.
-// http://localhost:8000/v1. It fails if the address is invalid or the player is no model.
+// http://localhost:8000/v1. White space around it does not count. It fails if the address is invalid
+// or the player is no model.
 func SetBaseURL(p *agentgwv1.Player, address string) error {
+	address = strings.TrimSpace(address)
 	parsed, err := url.Parse(address)
 	if err != nil || parsed.Scheme != "http" && parsed.Scheme != "https" && parsed.Scheme != "h2c" || parsed.Host == "" {
 		return fmt.Errorf("base URL %q: expected http://, https:// or h2c:// and a host, e.g. http://localhost:8000/v1", address)

@@ -49,7 +49,7 @@ func TestSetBaseURL(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := SetBaseURL(model, "http://localhost:8000/v1"); err != nil || model.GetModel().GetBaseUrl() != "http://localhost:8000/v1" {
+	if err := SetBaseURL(model, " http://localhost:8000/v1\n"); err != nil || model.GetModel().GetBaseUrl() != "http://localhost:8000/v1" {
 		t.Errorf("got %v and %v, want the address", model, err)
 	}
 	if err := SetBaseURL(model, "HTTP://localhost:8000/V1"); err != nil || model.GetModel().GetBaseUrl() != "http://localhost:8000/V1" {

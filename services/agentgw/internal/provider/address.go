@@ -26,7 +26,8 @@ type Address struct {
 
 // endpoint returns the endpoint with its key. Only the official address requires one.
 func (a *Address) locate(_ context.Context, getenv func(string) string, base string) (Endpoint, error) {
-	to := Endpoint{BaseURL: strings.TrimRight(cmp.Or(base, getenv(a.BaseURLVariable), a.BaseURL), "/"), Header: http.Header{}}
+	at := strings.TrimSpace(cmp.Or(base, getenv(a.BaseURLVariable), a.BaseURL))
+	to := Endpoint{BaseURL: strings.TrimRight(at, "/"), Header: http.Header{}}
 	if to.BaseURL == "" {
 		return Endpoint{}, fmt.Errorf("no server: give --base-url or set %s", a.BaseURLVariable)
 	}

@@ -116,6 +116,21 @@ func streamCases() []streamCase {
 			`{"type":"tool-call-start","index":1,"delta":{"message":{"tool_calls":{"id":"b","type":"function","function":{"name":"g","arguments":"{}"}}}}}`,
 			`{"type":"message-end","delta":{"finish_reason":"TOOL_CALL","usage":{"tokens":{"input_tokens":9,"output_tokens":3}}}}`,
 		}, 1},
+		{"openai", `; a f({"x": 1}); new g({}); c f({"y": 2}); 0+0`, []string{ // one index for all, none, and pieces without an id
+			`{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\":"}}]}}]}`,
+			`{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":" 1}"}}]}}]}`,
+			`{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"b","function":{"name":"g","arguments":""}}]}}]}`,
+			`{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"new","function":{"arguments":"{}"}}]}}]}`,
+			`{"choices":[{"delta":{"tool_calls":[{"index":null,"id":"c","function":{"name":"f","arguments":"{\"y\":"}}]}}]}`,
+			`{"choices":[{"delta":{"tool_calls":[{"function":{"arguments":" 2"}},{"id":"c","function":{"arguments":"}"}}]},"finish_reason":"tool_calls"}]}`,
+		}, 1},
+		{"anthropic", `; a f({"x":1}); b g({}); 9+0`, []string{ // interleaved, and a start without a message
+			`{"type":"message_start"}`, `{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"a","name":"f","input":{}}}`,
+			`{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"b","name":"g"}}`,
+			`{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{\"x\":1}"}}`,
+			`{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"{}"}}`,
+			`{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"input_tokens":9}}`,
+		}, 1},
 		{"cohere", "Hello there; 0+0", []string{
 			`{"type":"content-start","index":0,"delta":{"message":{"content":{"type":"text","text":""}}}}`,
 			`{"type":"content-delta","index":0,"delta":{"message":{"content":{"text":"Hello"}}}}`,
@@ -161,6 +176,52 @@ func TestDeviations(t *testing.T) {
 		got, err := decode(t, test.provider, test.body)
 		if diff := cmp.Diff(test.want, got); diff != "" || err != nil {
 			t.Errorf("%s: error %v (-want +got):\n%s", test.provider, err, diff)
+		}
+	}
+}
+
+// TestShapes reads the same turn from messages whose lists and texts have another shape: null
+// elements, one element without a list, texts in place of parts, empty values of another type.
+func TestShapes(t *testing.T) {
+	const openai = `{"choices":[{"message":%s,"finish_reason":"stop"}]}`
+	for _, test := range []struct{ provider, form, called, said string }{
+		{"openai", openai, `{"content":"Hm","tool_calls":{"id":"a","function":{"name":"f","arguments":"{}"}}}`, `{"content":["He","llo"],"tool_calls":""}`},
+		{"openai", openai, `{"tool_calls":[null,{"id":"a","function":{"name":"f"}}]}`, `{"content":[null,{"type":"text","text":{"value":"Hello"}}],"tool_calls":false}`},
+		{"openai", openai, `{"tool_calls":[{"id":"a","name":"f","arguments":{}}]}`, `{"content":{"type":"text","text":"Hello"},"tool_calls":{},"refusal":false}`},
+		{"openai", openai, `{"tool_calls":[{"id":"a","type":"function","function":{"name":"f"}}],"refusal":{}}`, `{"content":[{"type":"reasoning","text":"hm"},{"text":"Hello"}]}`},
+		{"openai-responses", `{"status":0,"output":%s}`, `[null,{"type":"function_call","call_id":"a","name":"f"}]`, `[{"type":"message","content":"Hello"}]`},
+		{"openai-responses", `{"output":%s}`, `[{"type":"function_call","call_id":"a","name":"f"}]`, `[{"type":"message","content":[null,{"text":"Hello"}]}]`},
+		{"anthropic", `{"stop_reason":5,"content":%s}`, `{"type":"tool_use","id":"a","name":"f"}`, `"Hello"`},
+		{"anthropic", `{"content":%s}`, `[null,"Hm",{"type":"tool_use","id":"a","name":"f"}]`, `["Hel",{"type":"text","text":"lo"}]`},
+		{"google", `{"candidates":[{"finishReason":1,"content":{"parts":%s}}]}`, `{"functionCall":{"id":"a","name":"f"}}`, `{"text":"Hello"}`},
+		{"google", `{"candidates":[{"content":{"parts":%s}}]}`, `[null,{"functionCall":{"id":"a","name":"f"}}]`, `[{"text":null},{"text":"Hello"},null]`},
+		{"cohere", `{"finish_reason":"complete","message":%s}`, `{"tool_calls":[null,{"id":"a","function":{"name":"f"}}],"tool_plan":null}`, `{"content":"Hello","tool_calls":""}`},
+		{"cohere", `{"finish_reason":5,"message":%s}`, `{"tool_calls":{"id":"a","function":{"name":"f"}},"content":""}`, `{"content":[null,"Hel",{"type":"text","text":"lo"}]}`},
+	} {
+		for message, want := range map[string]string{test.called: "; a f({}); 0+0", test.said: "Hello; 0+0"} {
+			if got, err := decode(t, test.provider, fmt.Sprintf(test.form, message)); got != want || err != nil {
+				t.Errorf("%s: %s: got %q and %v, want %q", test.provider, message, got, err, want)
+			}
+		}
+	}
+}
+
+// TestBrokenStreams reads streams whose values have other types than an event has. Each is an answer
+// or an error.
+func TestBrokenStreams(t *testing.T) {
+	values := []string{"null", "{}", "[]", "[null]", `"x"`, "5", "[{}]", `[{"index":{}},{"index":{}}]`, `[{"index":null},{"index":[]}]`, `{"type":{},"index":{}}`}
+	for _, name := range []string{"openai", "openai-responses", "anthropic", "google", "cohere", "hermes"} {
+		for _, field := range []string{
+			`"type":"message_start","message"`, `"type":"content_block_start","content_block"`, `"type":"content_block_delta","delta"`, `"type":"message_delta","delta"`, `"type"`,
+			`"type":"message_stop","delta"`, `"choices"`, `"usage"`, `"error"`, `"response"`, `"candidates"`, `"type":"message-end","delta"`, `"type":"content-start","delta"`,
+		} {
+			var events []string
+			for _, value := range values {
+				events = append(events, "{"+field+":"+value+"}", value, `{"choices":[{"delta":`+value+`},`+value+`]}`, `{"delta":{"message":`+value+`}}`)
+			}
+			if got, err := decode(t, name, stream(append(events, "[DONE]")...)); err == nil && got == "" {
+				t.Errorf("%s: %s: got nothing, want an answer or an error", name, field)
+			}
 		}
 	}
 }

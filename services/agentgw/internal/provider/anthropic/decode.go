@@ -47,12 +47,12 @@ type reader struct {
 
 // content reads the blocks. Calls take precedence over texts.
 func (r *reader) content(message *response) {
-	if !lenient.Present(message.Content) && !lenient.Present(message.StopReason) {
+	if !lenient.Present(message.Content) && message.StopReason == "" {
 		r.fail("expected a message with content")
 		return
 	}
 	blocks := r.blocks(message.Content)
-	stop := r.text("stop_reason", message.StopReason)
+	stop := string(message.StopReason)
 	r.answer.Refusal = refusal(stop, message.StopDetails)
 	var text strings.Builder
 	reasoned := false
@@ -115,9 +115,9 @@ type readBlock struct {
 // empty reports whether a block is a blank text.
 func (b *readBlock) empty() bool { return b.kind == typeText && blank(b.text) }
 
-// blocks decodes a list of blocks. A null block has no type.
+// blocks decodes a list of blocks. A text counts as a block of text.
 func (r *reader) blocks(content json.RawMessage) []readBlock {
-	var list []json.RawMessage
+	var list lenient.List[json.RawMessage]
 	if lenient.Present(content) && json.Unmarshal(content, &list) != nil {
 		r.fail("content: expected a list of blocks")
 	}
@@ -125,9 +125,11 @@ func (r *reader) blocks(content json.RawMessage) []readBlock {
 	for i, raw := range list {
 		b := &blocks[i]
 		b.raw = raw
-		if lenient.Present(raw) {
-			r.object("content: a block", raw, &b.block)
+		if json.Unmarshal(raw, &b.text) == nil {
+			b.kind, r.unsendable = typeText, true
+			continue
 		}
+		r.object("content: a block", raw, &b.block)
 		if b.kind = r.text("type", b.Type); b.kind == typeText {
 			b.text = r.text("text", b.Text)
 		}

@@ -4,35 +4,40 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/lenient"
 )
 
 // pieces are the fields of a block that the types of deltas continue.
-var pieces = map[any]string{"text_delta": "text", "thinking_delta": "thinking", "signature_delta": "signature"}
+var pieces = map[string]string{"text_delta": "text", "thinking_delta": "thinking", "signature_delta": "signature"}
+
+// streamedBlock is a block with the JSON of its input, as far as it has come.
+type streamedBlock struct {
+	index  any
+	fields map[string]any
+	input  string
+}
 
 // joinEvents joins the events of a streamed message. It implements lenient.Join.
 func joinEvents(events []json.RawMessage, _ bool) (any, error) {
 	message, stopped := make(map[string]any), false
-	var blocks []map[string]any
-	var inputs []string // the JSON of each block's input, as far as it has come
+	var blocks []*streamedBlock
 	for _, event := range events {
 		fields := lenient.Object(event)
 		delta, _ := fields["delta"].(map[string]any)
-		last := len(blocks) - 1
 		switch fields["type"] {
 		case "error":
 			return fields, nil
 		case "message_start":
-			message, _ = fields["message"].(map[string]any)
+			begun, _ := fields["message"].(map[string]any)
+			message = lenient.Merge(message, begun)
 		case "content_block_start":
-			block, _ := fields["content_block"].(map[string]any)
-			blocks, inputs = append(blocks, block), append(inputs, "")
+			begun, _ := fields["content_block"].(map[string]any)
+			blocks = append(blocks, &streamedBlock{index: fields["index"], fields: lenient.Merge(nil, begun)})
 		case "content_block_delta":
-			if input, isInput := delta["partial_json"].(string); isInput && last >= 0 {
-				inputs[last] += input
-			} else if name, known := pieces[delta["type"]]; known && last >= 0 {
-				blocks[last] = lenient.Merge(blocks[last], map[string]any{name: delta[name]})
+			if block := streamed(blocks, fields["index"]); block != nil {
+				block.add(delta)
 			}
 		case "message_delta":
 			message = lenient.Merge(message, map[string]any{"usage": fields["usage"]})
@@ -46,14 +51,45 @@ func joinEvents(events []json.RawMessage, _ bool) (any, error) {
 	}
 	content := make([]any, len(blocks))
 	for i, block := range blocks {
-		if inputs[i] != "" {
-			block["input"] = inputs[i] // a text of JSON, which may be cut off
-			if json.Valid([]byte(inputs[i])) {
-				block["input"] = json.RawMessage(inputs[i])
-			}
-		}
-		content[i] = block
+		content[i] = block.whole()
 	}
 	message["content"] = content
 	return message, nil
+}
+
+// streamed returns the block with an index, or the last one. It returns nil if there is none.
+func streamed(blocks []*streamedBlock, index any) *streamedBlock {
+	if number, isNumber := index.(json.Number); isNumber {
+		for _, block := range slices.Backward(blocks) {
+			if block.index == any(number) {
+				return block
+			}
+		}
+	}
+	if len(blocks) == 0 {
+		return nil
+	}
+	return blocks[len(blocks)-1]
+}
+
+// add adds a piece of the block.
+func (b *streamedBlock) add(delta map[string]any) {
+	kind, _ := delta["type"].(string)
+	if input, isInput := delta["partial_json"].(string); isInput {
+		b.input += input
+	} else if name, known := pieces[kind]; known {
+		b.fields = lenient.Merge(b.fields, map[string]any{name: delta[name]})
+	}
+}
+
+// whole returns the block with its input: JSON, or a text of it that was cut off.
+func (b *streamedBlock) whole() map[string]any {
+	switch {
+	case b.input == "":
+	case json.Valid([]byte(b.input)):
+		b.fields["input"] = json.RawMessage(b.input)
+	default:
+		b.fields["input"] = b.input
+	}
+	return b.fields
 }

@@ -89,7 +89,7 @@ type tool struct {
 // response is the body of an answer.
 type response struct {
 	Content    json.RawMessage `json:"content"`
-	StopReason json.RawMessage `json:"stop_reason"`
+	StopReason lenient.Word    `json:"stop_reason"`
 	// StopDetails say more about a refusal.
 	StopDetails json.RawMessage `json:"stop_details"`
 	Usage       json.RawMessage `json:"usage"`

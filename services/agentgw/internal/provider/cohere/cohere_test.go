@@ -141,7 +141,7 @@ func TestDecode(t *testing.T) {
 		},
 		"ids": {
 			message(`"tool_plan":"hm","tool_calls":[{"id":"","type":5,"function":{"name":"f","arguments":"[]"}},{"id":null,"function":{"name":"g","arguments":""}},{"function":{"name":null}},{},null]`),
-			provider.Answer{Calls: []turn.Call{{ID: id(""), Name: "f", Arguments: "[]"}, {Name: "g", Arguments: "{}"}, {Arguments: "{}"}, {Arguments: "{}"}, {Arguments: "{}"}}},
+			provider.Answer{Calls: []turn.Call{{ID: id(""), Name: "f", Arguments: "[]"}, {Name: "g", Arguments: "{}"}, {Arguments: "{}"}, {Arguments: "{}"}}},
 		},
 		"a plan that cannot go back": {
 			message(`"tool_plan":"hm","tool_calls":[{"id":"a","function":{"name":"f","arguments":"[1]"}}]`),
@@ -179,7 +179,7 @@ func TestDecode(t *testing.T) {
 // TestDecodeInvalid checks that invalid answers are the provider's failure and not the model's.
 func TestDecodeInvalid(t *testing.T) {
 	for _, body := range []string{
-		"", "not json", "{}", "[]", "null", `{"message":5}`, `{"message":{"content":"x"}}`,
+		"", "not json", "{}", "[]", "null", `{"message":5}`, `{"message":{"content":5}}`,
 		`{"finish_reason":"ERROR","message":{"content":[{"type":"text","text":"x"}]}}`,
 		`{"finish_reason":"ERROR_LIMIT","message":{}}`, `{"finish_reason":"USER_CANCEL","message":{}}`,
 		`{"finish_reason":"TIMEOUT","message":{"tool_calls":[{"id":"a","function":{"name":"f","arguments":"{}"}}]}}`,

@@ -32,10 +32,11 @@ func (Codec) Decode(body []byte) (*provider.Answer, error) {
 	if err := lenient.Unmarshal(body, &read, joinEvents); err != nil {
 		return nil, fmt.Errorf("%w: no chat answer: %w", provider.ErrAnswer, err)
 	}
-	if !isComplete(read.FinishReason) {
-		return nil, fmt.Errorf("%w: %w: the provider broke it off: %s", provider.ErrAnswer, provider.ErrServer, read.FinishReason)
+	reason := strings.ToUpper(string(read.FinishReason))
+	if !isComplete(reason) {
+		return nil, fmt.Errorf("%w: %w: the provider broke it off: %s", provider.ErrAnswer, provider.ErrServer, reason)
 	}
-	refusal := lenient.Refusal(read.FinishReason)
+	refusal := lenient.Refusal(reason)
 	if read.Message == nil && refusal != "" {
 		return &provider.Answer{Usage: read.usage(), Refusal: refusal, EmptyReason: "the answer has no message: " + refusal}, nil
 	}
@@ -47,7 +48,7 @@ func (Codec) Decode(body []byte) (*provider.Answer, error) {
 		return nil, fmt.Errorf("%w: a chat answer whose message cannot be read: %w", provider.ErrAnswer, err)
 	}
 	answer := &provider.Answer{Usage: read.usage(), Calls: reply.calls(), Refusal: refusal}
-	if lenient.CutOff(read.FinishReason) {
+	if lenient.CutOff(reason) {
 		lenient.MarkCut(answer.Calls)
 	}
 	text, hasText, reasoned := reply.text()
@@ -56,7 +57,7 @@ func (Codec) Decode(body []byte) (*provider.Answer, error) {
 	case hasText:
 		answer.Text = text
 	default:
-		answer.EmptyReason = "the answer has neither text nor calls: " + read.FinishReason
+		answer.EmptyReason = "the answer has neither text nor calls: " + reason
 	}
 	if (reasoned || reply.ToolPlan != "") && (len(answer.Calls) > 0 || answer.Text != "") && canReplay(answer.Calls) {
 		var err error
@@ -122,7 +123,7 @@ func canReplay(calls []turn.Call) bool {
 }
 
 // native returns the part of a message that the provider wants back. parts are the decoded parts of
-// raw.
+// raw. It returns nil if the provider would refuse it.
 func native(raw json.RawMessage, parts []part) ([]byte, error) {
 	var result nativeMessage
 	if err := json.Unmarshal(raw, &result); err != nil {
@@ -130,6 +131,9 @@ func native(raw json.RawMessage, parts []part) ([]byte, error) {
 	}
 	content := make([]json.RawMessage, 0, len(result.Content))
 	for i, written := range result.Content {
+		if written[0] == '"' {
+			return nil, nil // a text, which the interface refuses in place of a part
+		}
 		if !parts[i].empty() {
 			content = append(content, written)
 		}

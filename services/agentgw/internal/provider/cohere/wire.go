@@ -91,7 +91,7 @@ type definition struct {
 
 // response is the body of an answer.
 type response struct {
-	FinishReason string `json:"finish_reason"`
+	FinishReason lenient.Word `json:"finish_reason"`
 	// Message is a responseMessage. It stays raw because later requests may carry parts of it
 	// verbatim.
 	Message *json.RawMessage `json:"message"`
@@ -99,9 +99,9 @@ type response struct {
 }
 
 type responseMessage struct {
-	ToolCalls []responseCall `json:"tool_calls"`
-	ToolPlan  string         `json:"tool_plan"`
-	Content   []part         `json:"content"`
+	ToolCalls lenient.List[responseCall] `json:"tool_calls"`
+	ToolPlan  lenient.Word               `json:"tool_plan"`
+	Content   lenient.List[part]         `json:"content"`
 }
 
 // responseCall is a call, any field of which may be missing. An empty id is not a missing one.
@@ -135,8 +135,19 @@ var (
 // nativeMessage is the part of a message that later requests carry. Its raw elements keep fields
 // that are not read here. Empty lists are omitted.
 type nativeMessage struct {
-	Role      string            `json:"role"`
-	Content   []json.RawMessage `json:"content,omitempty"`
-	ToolPlan  string            `json:"tool_plan,omitempty"`
-	ToolCalls []json.RawMessage `json:"tool_calls,omitempty"`
+	Role      string                        `json:"role"`
+	Content   lenient.List[json.RawMessage] `json:"content,omitempty"`
+	ToolPlan  lenient.Word                  `json:"tool_plan,omitempty"`
+	ToolCalls lenient.List[json.RawMessage] `json:"tool_calls,omitempty"`
+}
+
+// UnmarshalJSON implements json.Unmarshaler. Some servers send a text in place of a part with it.
+func (p *part) UnmarshalJSON(field []byte) error {
+	var text string
+	if json.Unmarshal(field, &text) == nil {
+		*p = part{Type: typeText, Text: &text}
+		return nil
+	}
+	type plain part
+	return json.Unmarshal(field, (*plain)(p))
 }

@@ -25,30 +25,30 @@ func (c Codec) Decode(body []byte) (*provider.Answer, error) {
 	if len(read.Candidates) == 0 {
 		answer.EmptyReason = "the answer has no candidate"
 		if read.PromptFeedback != nil && read.PromptFeedback.BlockReason != "" {
-			answer.EmptyReason += ": " + read.PromptFeedback.BlockReason
-			answer.Refusal = lenient.JoinReason(read.PromptFeedback.BlockReason, textOf(read.PromptFeedback.BlockReasonMessage))
+			answer.EmptyReason += ": " + string(read.PromptFeedback.BlockReason)
+			answer.Refusal = lenient.JoinReason(string(read.PromptFeedback.BlockReason), textOf(read.PromptFeedback.BlockReasonMessage))
 		}
 		return answer, nil
 	}
 	first := &read.Candidates[0]
-	answer.Refusal = lenient.Refusal(first.FinishReason, textOf(first.FinishMessage))
+	answer.Refusal = lenient.Refusal(string(first.FinishReason), textOf(first.FinishMessage))
 	if first.Content.Parts == nil {
-		answer.EmptyReason = "the answer's candidate has no parts: " + first.FinishReason
+		answer.EmptyReason = "the answer's candidate has no parts: " + string(first.FinishReason)
 		return answer, nil
 	}
-	var parts []part
+	var parts lenient.List[part]
 	if err := json.Unmarshal(*first.Content.Parts, &parts); err != nil {
 		return nil, fmt.Errorf("%w: a candidate whose parts are no list: %w", provider.ErrAnswer, err)
 	}
 	collect(answer, parts)
 	if answer.EmptyReason != "" {
-		answer.EmptyReason += ": " + first.FinishReason
+		answer.EmptyReason += ": " + string(first.FinishReason)
 		return answer, nil
 	}
-	if n := len(parts); !c.Compat && n > 0 && parts[n-1].FunctionCall != nil && lenient.CutOff(first.FinishReason) {
+	if n := len(parts); !c.Compat && n > 0 && parts[n-1].FunctionCall != nil && lenient.CutOff(string(first.FinishReason)) {
 		lenient.MarkCut(answer.Calls)
 	}
-	if canReplay(parts) {
+	if bytes.HasPrefix(*first.Content.Parts, []byte("[")) && canReplay(parts) {
 		answer.Native = *first.Content.Parts
 	}
 	return answer, nil

@@ -102,13 +102,13 @@ type candidate struct {
 		// Parts are a []part. They stay raw because later requests may carry them verbatim.
 		Parts *json.RawMessage `json:"parts"`
 	} `json:"content"`
-	FinishReason  string `json:"finishReason"`
-	FinishMessage any    `json:"finishMessage"`
+	FinishReason  lenient.Word `json:"finishReason"`
+	FinishMessage any          `json:"finishMessage"`
 }
 
 type promptFeedback struct {
-	BlockReason        string `json:"blockReason"`
-	BlockReasonMessage any    `json:"blockReasonMessage"`
+	BlockReason        lenient.Word `json:"blockReason"`
+	BlockReasonMessage any          `json:"blockReasonMessage"`
 }
 
 // usageFields are the token counts of an answer. Those of candidates exclude thoughts.

@@ -158,18 +158,19 @@ func (c *apiError) noCredit(status int) bool {
 
 // overflowText matches the messages of providers that have no code for a request that does not fit
 // into the model's context: Anthropic, Google, Cohere, Mistral, vLLM, SGLang, llama.cpp, TGI,
-// Ollama and Bedrock.
+// Ollama, Bedrock, xAI, Moonshot and Alibaba.
 var overflowText = regexp.MustCompile(`(?i)context (length|size|window)|maximum context|prompt is too long|too many (input )?tokens|` +
 	`(input|prompt)[a-z ()0-9]* (token count|tokens?|length)[^.]* exceed|exceeds? the (available context|maximum number of tokens allowed)|` +
-	"(`inputs` tokens|inputs. must have less than)|too large for model with [0-9]+ maximum context")
+	"(`inputs` tokens|inputs. must have less than)|too large for model with [0-9]+ maximum context|" +
+	`input is too long|maximum prompt length|exceeded model token limit|range of input length should be`)
 
 // overflowCodes are codes and types of such errors.
-var overflowCodes = []string{"context_length_exceeded", "exceed_context_size_error", "context_window_exceeded", "string_above_max_length", "model_max_prompt_tokens_exceeded"}
+var overflowCodes = []string{"context_length_exceeded", "exceed_context_size_error", "context_window_exceeded", "string_above_max_length", "model_max_prompt_tokens_exceeded", "tokens_limit_reached", "1261"}
 
 // contextOverflow reports whether the request does not fit into the model's context.
 func (c *apiError) contextOverflow(status int) bool {
 	switch status {
-	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity, http.StatusInternalServerError:
+	case 0, http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity, http.StatusInternalServerError:
 		return slices.Contains(overflowCodes, c.code) || slices.Contains(overflowCodes, c.kind) || overflowText.MatchString(c.text)
 	default:
 		return false

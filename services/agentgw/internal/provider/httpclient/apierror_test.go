@@ -177,6 +177,12 @@ func TestContextOverflow(t *testing.T) {
 		want   bool
 	}{
 		{400, `{"error": {"message": "This model's maximum context length is 4096 tokens. However, you requested 4100.", "code": "context_length_exceeded"}}`, true},
+		{400, `{"message": "Input is too long for requested model."}`, true},
+		{400, `{"code": "x", "error": "This model's maximum prompt length is 131072 but the request contains 200000 tokens."}`, true},
+		{400, `{"error": {"message": "Invalid request: Your request exceeded model token limit: 8192", "type": "invalid_request_error"}}`, true},
+		{400, `{"code": "InvalidParameter", "message": "Range of input length should be [1, 30720]"}`, true},
+		{413, `{"error": {"code": "tokens_limit_reached", "message": "Request body too large for gpt-4o model. Max size: 8000 tokens."}}`, true},
+		{400, `{"error": {"code": "1261", "message": "Prompt"}}`, true},
 		{400, `{"type": "error", "error": {"type": "invalid_request_error", "message": "prompt is too long: 213463 tokens > 200000 maximum"}}`, true},
 		{400, `{"error": {"code": 400, "message": "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).", "status": "INVALID_ARGUMENT"}}`, true},
 		{400, `{"error": {"code": 400, "message": "the request exceeds the available context size", "type": "exceed_context_size_error", "n_ctx": 4096}}`, true},

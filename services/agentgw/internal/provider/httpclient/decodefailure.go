@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/lenient"
 )
 
 const (
@@ -21,7 +22,7 @@ const (
 // status that it implies. A page of HTML comes again. Otherwise it is retryable. The body came from
 // an endpoint.
 func DecodeFailure(body []byte, err error, from provider.Endpoint) *provider.Failure {
-	parsed := parseAPIError(body, from.Errors)
+	parsed := parseAPIError(lenient.ErrorBody(body), from.Errors)
 	if !parsed.structured && bytes.HasPrefix(bytes.TrimSpace(body), []byte("<")) {
 		return &provider.Failure{Detail: "a page of HTML or XML instead of an answer: is the base URL that of the model's interface?" + preview(body, from.Secret)}
 	}
@@ -31,7 +32,7 @@ func DecodeFailure(body []byte, err error, from provider.Endpoint) *provider.Fai
 	status := parsed.status()
 	failure := parsed.failure(status, from.Secret)
 	if status == 0 {
-		failure.Retryable = !failure.NoCredit && failure.Refusal == ""
+		failure.Retryable = !failure.NoCredit && !failure.ContextOverflow && failure.Refusal == ""
 		failure.Detail = "the answer is an error: " + failure.Detail
 	}
 	return failure

@@ -51,11 +51,19 @@ func TestDecodeFailure(t *testing.T) {
 		"a policy":                {`{"status":"failed","error":{"code":"bio_policy","message":"m"},"output":[]}`, provider.Failure{Status: 400, Refusal: "bio_policy: m", Detail: "m"}},
 		"an unknown code":         {`{"error":{"code":1302,"type":"odd","message":"m"}}`, again("the answer is an error: m")},
 		"a text":                  {`{"error":"m"}`, again("the answer is an error: m")},
-		"no error":                {`{"error":null,"x":"` + secret + `"}`, again(`e: "{\"error\":null,\"x\":\"[key]\"}"`)},
-		"HTML":                    {"<html>\n <p>", provider.Failure{Detail: `a page of HTML or XML instead of an answer: is the base URL that of the model's interface?: "<html> <p>"`}},
-		"long":                    {strings.Repeat("é", 2000), again(`e: "` + strings.Repeat("é", 100) + `"…`)},
-		"a key at the cut":        {strings.Repeat("x", 96) + secret, again(`e: "` + strings.Repeat("x", 96) + `[key"…`)},
-		"empty":                   {" ", again("e: it is empty")},
+		"within a stream":         {"data: {\"choices\":[]}\n\ndata: {\"error\":{\"code\":401,\"message\":\"m\"}}\n\ndata: [DONE]\n\n", provider.Failure{Status: 401, Detail: "m"}},
+		"a context in a stream": {
+			"data: {\"error\":{\"message\":\"maximum context length\"}}\n\n", provider.Failure{ContextOverflow: true, Detail: "the answer is an error: maximum context length"},
+		},
+		"a failed stream": {
+			"data: {\"type\":\"response.failed\",\"response\":{\"error\":{\"code\":\"rate_limit_exceeded\",\"message\":\"m\"}}}\n\n",
+			provider.Failure{Status: 429, Retryable: true, Detail: "m"},
+		},
+		"no error":         {`{"error":null,"x":"` + secret + `"}`, again(`e: "{\"error\":null,\"x\":\"[key]\"}"`)},
+		"HTML":             {"<html>\n <p>", provider.Failure{Detail: `a page of HTML or XML instead of an answer: is the base URL that of the model's interface?: "<html> <p>"`}},
+		"long":             {strings.Repeat("é", 2000), again(`e: "` + strings.Repeat("é", 100) + `"…`)},
+		"a key at the cut": {strings.Repeat("x", 96) + secret, again(`e: "` + strings.Repeat("x", 96) + `[key"…`)},
+		"empty":            {" ", again("e: it is empty")},
 	}
 	for name, test := range tests {
 		if diff := cmp.Diff(&test.want, DecodeFailure([]byte(test.body), errors.New("e"), provider.Endpoint{Secret: secret, Errors: words()})); diff != "" {

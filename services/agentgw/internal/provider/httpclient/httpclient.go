@@ -134,6 +134,9 @@ func (c *Client) send(ctx context.Context, to provider.Endpoint, r *provider.Req
 	if response.StatusCode < 200 || response.StatusCode > 299 {
 		return nil, failureOf(response, to, r)
 	}
+	if encoding := response.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
+		return nil, &provider.Failure{Detail: fmt.Sprintf("the answer has the encoding %.20q, which the request does not accept: only gzip or none", encoding)}
+	}
 	body, err = io.ReadAll(io.LimitReader(response.Body, c.maxBytes+1))
 	switch {
 	case err != nil && ctx.Err() != nil:

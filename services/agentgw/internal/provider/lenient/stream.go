@@ -21,6 +21,9 @@ func events(body []byte) (list []json.RawMessage, ended, ok bool) {
 		return nil, false, false
 	}
 	var data []byte
+	if !bytes.ContainsRune(body, '\n') {
+		body = bytes.ReplaceAll(body, []byte("\r"), []byte("\n")) // the third end of lines that the standard knows
+	}
 	for line := range bytes.Lines(append(slices.Clip(body), "\n\n"...)) {
 		line = bytes.TrimRight(line, "\r\n")
 		if text, isData := bytes.CutPrefix(line, []byte("data:")); isData {
@@ -83,9 +86,12 @@ func At(value any, path ...string) any {
 // whole are the fields that come whole in each piece, unlike texts, which continue.
 var whole = []string{"id", "index", "type", "role", "name", "finish_reason", "object", "model", "format", "status"}
 
-// Merge returns an object with what a further piece of it adds: texts continue, elements of lists
-// with an index join those with the same index, and other values replace earlier ones.
+// Merge returns an object, which may be nil, with what a further piece of it adds: texts continue,
+// elements of lists join those that they continue, and other values replace earlier ones.
 func Merge(object, piece map[string]any) map[string]any {
+	if object == nil {
+		object = make(map[string]any, len(piece))
+	}
 	for name, added := range piece {
 		before := object[name]
 		switch value := added.(type) {
@@ -102,10 +108,7 @@ func Merge(object, piece map[string]any) map[string]any {
 				object[name] = text + value
 			}
 		case map[string]any:
-			inner, isObject := before.(map[string]any)
-			if !isObject {
-				inner = make(map[string]any, len(value))
-			}
+			inner, _ := before.(map[string]any)
 			object[name] = Merge(inner, value)
 		case []any:
 			list, _ := before.([]any)
@@ -120,21 +123,71 @@ func Merge(object, piece map[string]any) map[string]any {
 // mergeList returns a list with the elements of a further piece of it.
 func mergeList(list, piece []any) []any {
 	for _, added := range piece {
-		element, _ := added.(map[string]any)
-		index, numbered := element["index"]
-		i := -1
-		if numbered {
-			i = slices.IndexFunc(list, func(other any) bool { return At(other, "index") == index })
-		}
-		switch {
-		case i >= 0:
-			earlier, _ := list[i].(map[string]any) // it is one, because it has an index
-			list[i] = Merge(earlier, element)
-		case element != nil:
-			list = append(list, Merge(make(map[string]any, len(element)), element))
-		default:
+		element, isObject := added.(map[string]any)
+		if !isObject {
 			list = append(list, added)
+			continue
 		}
+		i := len(list) - 1
+		for i >= 0 && !continues(list[i], element, i == len(list)-1) {
+			i--
+		}
+		if i < 0 {
+			list = append(list, Merge(nil, element))
+			continue
+		}
+		earlier, _ := list[i].(map[string]any)
+		list[i] = Merge(earlier, element)
 	}
 	return list
+}
+
+// continues reports whether an element of a list is a further piece of an earlier one: it has the
+// same index, or without an index the same id. A call with a name and an id of its own begins
+// anew, because some servers give all calls one index. A choice or a piece of arguments without
+// index and id continues the last element.
+func continues(earlier any, piece map[string]any, last bool) bool {
+	object, isObject := earlier.(map[string]any)
+	name, index, id := scalar(At(piece, "function", "name")), scalar(piece["index"]), scalar(piece["id"])
+	switch {
+	case !isObject:
+		return false
+	case name != "" && id != "" && scalar(object["id"]) != "" && id != scalar(object["id"]):
+		return false
+	case index != "":
+		return index == scalar(object["index"])
+	case id != "":
+		return id == scalar(object["id"])
+	default:
+		return last && name == "" && (piece["delta"] != nil || At(piece, "function", "arguments") != nil)
+	}
+}
+
+// scalar returns a text or the digits of a number, "" for any other value.
+func scalar(value any) string {
+	switch v := value.(type) {
+	case string:
+		return v
+	case json.Number:
+		return v.String()
+	default:
+		return ""
+	}
+}
+
+// ErrorBody returns the body of the error that a streamed answer reports, or the body itself if
+// there is none.
+func ErrorBody(body []byte) []byte {
+	list, _, _ := events(body)
+	for _, event := range slices.Backward(list) {
+		var fields struct{ Error, Response json.RawMessage }
+		_ = json.Unmarshal(event, &fields) // an event of another form reports none
+		switch {
+		case Present(fields.Error):
+			return event
+		case Present(fields.Response):
+			return fields.Response
+		}
+	}
+	return body
 }

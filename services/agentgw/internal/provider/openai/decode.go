@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/lenient"
@@ -56,10 +55,10 @@ func (c Codec) readChoice(answer *provider.Answer, choices []choice) error {
 		return fmt.Errorf("message: %w", err)
 	}
 	var err error
-	if answer.Calls, err = calls(&message); err != nil {
+	text := lenient.ReadText(message.Content)
+	if answer.Calls, err = calls(&message, text); err != nil {
 		return err
 	}
-	text := content(message.Content)
 	if answer.Native, err = encodeNative(&message, text); err != nil {
 		return err
 	}
@@ -70,13 +69,9 @@ func (c Codec) readChoice(answer *provider.Answer, choices []choice) error {
 		}
 		return nil
 	}
-	refusal, err := Text("refusal", message.Refusal)
-	if err != nil {
-		return err
-	}
 	answer.Text = text
-	if refusal != nil && *refusal != "" {
-		answer.Text, answer.Refusal = cmp.Or(text, *refusal), cmp.Or(answer.Refusal, lenient.JoinReason(lenient.RefusalText, *refusal))
+	if refusal := string(message.Refusal); refusal != "" {
+		answer.Text, answer.Refusal = cmp.Or(text, refusal), cmp.Or(answer.Refusal, lenient.JoinReason(lenient.RefusalText, refusal))
 	}
 	if answer.Text == "" {
 		answer.EmptyReason = first.withReason("the answer has neither text nor calls")
@@ -87,16 +82,23 @@ func (c Codec) readChoice(answer *provider.Answer, choices []choice) error {
 
 // calls reads the calls of a message in the current form. A message without text may have the
 // legacy form.
-func calls(message *responseMessage) ([]turn.Call, error) {
+func calls(message *responseMessage, text string) ([]turn.Call, error) {
 	var list []turn.Call
 	for _, fields := range message.ToolCalls {
-		call, err := readCall(lenient.ReadID(fields["id"]), fields["function"])
+		made := fields["function"]
+		if !lenient.Present(made) { // some servers have its fields beside the id
+			var err error
+			if made, err = json.Marshal(fields); err != nil {
+				return nil, err
+			}
+		}
+		call, err := readCall(lenient.ReadID(fields["id"]), made)
 		if err != nil {
 			return nil, err
 		}
 		list = append(list, call)
 	}
-	if len(list) > 0 || lenient.Present(message.Content) || !lenient.Present(message.FunctionCall) {
+	if len(list) > 0 || text != "" || !lenient.Present(message.FunctionCall) {
 		return list, nil
 	}
 	id := legacyID
@@ -117,24 +119,4 @@ func readCall(id *string, raw json.RawMessage) (turn.Call, error) {
 		call.Name = *text
 	}
 	return call, err
-}
-
-// content decodes a text, or a list of text parts, which some servers send. Other values have no
-// text.
-func content(raw json.RawMessage) string {
-	var text string
-	if json.Unmarshal(raw, &text) == nil {
-		return text
-	}
-	var parts []struct {
-		Text string `json:"text"`
-	}
-	if json.Unmarshal(raw, &parts) != nil {
-		return ""
-	}
-	var b strings.Builder
-	for _, part := range parts {
-		b.WriteString(part.Text)
-	}
-	return b.String()
 }

@@ -20,7 +20,7 @@ type native struct {
 }
 
 // standardFields are the fields of a call that every request has, or that only give its position.
-var standardFields = []string{"id", "type", "function", "index"}
+var standardFields = []string{"id", "type", "function", "index", "name", "arguments"}
 
 // encodeNative returns the native form of a message, nil if there is none. It takes the message's
 // calls over. Reasoning within the text counts if the message has no other.

@@ -119,10 +119,10 @@ type choice struct {
 // responseMessage is the message of an answer.
 type responseMessage struct {
 	Content json.RawMessage `json:"content"`
-	Refusal json.RawMessage `json:"refusal"`
+	Refusal lenient.Word    `json:"refusal"`
 	// ToolCalls are the fields of each call. Compatible servers add some of their own.
-	ToolCalls    []map[string]json.RawMessage `json:"tool_calls"`
-	FunctionCall json.RawMessage              `json:"function_call"` // the legacy form of tool_calls
+	ToolCalls    lenient.List[map[string]json.RawMessage] `json:"tool_calls"`
+	FunctionCall json.RawMessage                          `json:"function_call"` // the legacy form of tool_calls
 	reasoningFields
 }
 

@@ -114,7 +114,7 @@ func TestDecode(t *testing.T) {
 // TestDecodeInvalid decodes invalid bodies.
 func TestDecodeInvalid(t *testing.T) {
 	for _, body := range []string{
-		"", "not json", "{}", "[]", "null", `{"output":{}}`, `{"output":[5]}`, `{"output":[{"type":"message","content":"x"}]}`,
+		"", "not json", "{}", "[]", "null", `{"output":{}}`, `{"output":[5]}`, `{"output":[{"type":"message","content":5}]}`,
 		`{"output":[{"type":"message","content":[{"text":5}]}]}`,
 		`{"output":[{"type":"function_call","name":{}}]}`, `{"output":[{"type":"reasoning","encrypted_content":[]}]}`, `{"output":[{"type":5}]}`,
 		`{"output":[` + strings.Repeat("{},", 1<<16) + `{}]}`,

@@ -2,6 +2,7 @@ package responses
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/lenient"
 )
@@ -91,7 +92,7 @@ type tool struct {
 
 // response is the body of an answer.
 type response struct {
-	Status     string             `json:"status"`
+	Status     lenient.Word       `json:"status"`
 	Output     *[]json.RawMessage `json:"output"`
 	Error      json.RawMessage    `json:"error"`
 	Incomplete *struct {
@@ -114,7 +115,7 @@ type (
 		Status    json.RawMessage `json:"status"`
 	}
 	responseMessage struct {
-		Content []responsePart `json:"content"`
+		Content lenient.List[responsePart] `json:"content"`
 	}
 	responsePart struct {
 		Text    json.RawMessage `json:"text"`
@@ -124,3 +125,13 @@ type (
 		Encrypted json.RawMessage `json:"encrypted_content"`
 	}
 )
+
+// UnmarshalJSON implements json.Unmarshaler. Some servers send a text in place of a part with it.
+func (p *responsePart) UnmarshalJSON(field []byte) error {
+	if field[0] == '"' {
+		*p = responsePart{Text: slices.Clone(field)}
+		return nil
+	}
+	type plain responsePart
+	return json.Unmarshal(field, (*plain)(p))
+}
