@@ -63,6 +63,8 @@ type Selection struct {
 	languages, found []string
 	backend          string
 	flags            *pflag.FlagSet
+	// skip is Skip of pack.Options.
+	skip func(name string) bool
 	// Positions is the source position of each loaded scenario, by name.
 	Positions map[string]string
 	// Bases holds each loaded scenario without variants, by name.
@@ -118,11 +120,42 @@ func (c *Selection) Load(ctx context.Context, warnings io.Writer, args []string)
 
 // LoadExpanded is Load with the scenarios' bases.
 func (c *Selection) LoadExpanded(ctx context.Context, warnings io.Writer, args []string) ([]scenario.Expanded, error) {
+	patterns := slices.Concat(c.patterns, args)
+	if c.skip = c.unselected(patterns); c.skip != nil {
+		if selected, err := c.loadMatching(ctx, warnings, patterns); err == nil {
+			return selected, nil
+		}
+		c.skip = nil // the message may depend on the others
+	}
+	return c.loadMatching(ctx, warnings, patterns)
+}
+
+// unselected returns a predicate for the names of base scenarios without a variant that matches any
+// pattern, if these can be skipped: they are those of one built-in pack, which tests prove. It
+// returns nil if all have to be read.
+func (c *Selection) unselected(patterns []string) func(name string) bool {
+	builtin := len(c.PackPaths) == 0 || len(c.PackPaths) == 1 && !c.builtin && slices.Contains(packs.Names(), c.PackPaths[0])
+	if !builtin || len(patterns) == 0 {
+		return nil
+	}
+	variants := append(suffixedVariants(), scenario.Variant{})
+	return func(name string) bool {
+		return !slices.ContainsFunc(patterns, func(pattern string) bool {
+			return slices.ContainsFunc(variants, func(v scenario.Variant) bool {
+				matched, err := path.Match(pattern, name+v.Suffix)
+				return err == nil && matched
+			})
+		})
+	}
+}
+
+// loadMatching returns the selected scenarios that match any pattern, of those that are not skipped.
+func (c *Selection) loadMatching(ctx context.Context, warnings io.Writer, patterns []string) ([]scenario.Expanded, error) {
 	all, err := c.Expanded(ctx, warnings)
 	if err != nil {
 		return nil, err
 	}
-	selected, err := c.filter(all, slices.Concat(c.patterns, args))
+	selected, err := c.filter(all, patterns)
 	if err != nil {
 		return nil, err
 	}
@@ -286,7 +319,7 @@ func (c *Selection) Packs(ctx context.Context, warnings io.Writer) ([]Pack, erro
 
 // options returns the options of loading, without a way to list tools.
 func (c *Selection) options() (opts pack.Options, err error) {
-	opts.RefreshTools = c.RefreshTools
+	opts.RefreshTools, opts.Skip = c.RefreshTools, c.skip
 	if opts.Options, err = scenario.OptionsFor(toolhost.Tools()); err != nil {
 		return opts, err
 	}
