@@ -119,47 +119,19 @@ func (c *Selection) Load(ctx context.Context, warnings io.Writer, args []string)
 }
 
 // LoadExpanded is Load with the scenarios' bases.
-func (c *Selection) LoadExpanded(ctx context.Context, warnings io.Writer, args []string) ([]scenario.Expanded, error) {
+func (c *Selection) LoadExpanded(ctx context.Context, warnings io.Writer, args []string) (selected []scenario.Expanded, err error) {
 	patterns := slices.Concat(c.patterns, args)
-	if c.skip = c.unselected(patterns); c.skip != nil {
-		if selected, err := c.loadMatching(ctx, warnings, patterns); err == nil {
-			return selected, nil
+	err = c.skipOthers(patterns, func() error {
+		all, err := c.Expanded(ctx, warnings)
+		if err == nil {
+			all, err = c.filter(all, patterns)
 		}
-		c.skip = nil // the message may depend on the others
-	}
-	return c.loadMatching(ctx, warnings, patterns)
-}
-
-// unselected returns a predicate for the names of base scenarios without a variant that matches any
-// pattern, if these can be skipped: they are those of one built-in pack, which tests prove. It
-// returns nil if all have to be read.
-func (c *Selection) unselected(patterns []string) func(name string) bool {
-	builtin := len(c.PackPaths) == 0 || len(c.PackPaths) == 1 && !c.builtin && slices.Contains(packs.Names(), c.PackPaths[0])
-	if !builtin || len(patterns) == 0 {
-		return nil
-	}
-	variants := append(suffixedVariants(), scenario.Variant{})
-	return func(name string) bool {
-		return !slices.ContainsFunc(patterns, func(pattern string) bool {
-			return slices.ContainsFunc(variants, func(v scenario.Variant) bool {
-				matched, err := path.Match(pattern, name+v.Suffix)
-				return err == nil && matched
-			})
-		})
-	}
-}
-
-// loadMatching returns the selected scenarios that match any pattern, of those that are not skipped.
-func (c *Selection) loadMatching(ctx context.Context, warnings io.Writer, patterns []string) ([]scenario.Expanded, error) {
-	all, err := c.Expanded(ctx, warnings)
-	if err != nil {
-		return nil, err
-	}
-	selected, err := c.filter(all, patterns)
-	if err != nil {
-		return nil, err
-	}
-	return c.narrowing.apply(selected)
+		if err == nil {
+			selected, err = c.narrowing.apply(all)
+		}
+		return err
+	})
+	return selected, err
 }
 
 // unknownError returns the error for a pattern without a match.
@@ -181,17 +153,16 @@ func (c *Selection) unknownError(pattern string, all []scenario.Expanded) error 
 	return process.UsageErrorf("--scenarios: no scenario is called %q: see toolsandbox scenario list", pattern)
 }
 
-// ExpandedByName returns all variants of all scenarios, by name.
-func (c *Selection) ExpandedByName(ctx context.Context, warnings io.Writer) (map[string]*scenariov1.Scenario, error) {
-	all, err := c.Expanded(ctx, warnings)
-	if err != nil {
-		return nil, err
-	}
-	index := make(map[string]*scenariov1.Scenario, len(all))
-	for i := range all {
-		index[all[i].Name] = all[i].Scenario()
-	}
-	return index, nil
+// ExpandedByName returns all variants of all scenarios, by name. With names it may leave out others.
+func (c *Selection) ExpandedByName(ctx context.Context, warnings io.Writer, names ...string) (map[string]*scenariov1.Scenario, error) {
+	index := make(map[string]*scenariov1.Scenario)
+	return index, c.skipOthers(names, func() error {
+		all, err := c.Expanded(ctx, warnings)
+		for i := range all {
+			index[all[i].Name] = all[i].Scenario()
+		}
+		return err
+	})
 }
 
 // Expanded returns all variants of all scenarios.
