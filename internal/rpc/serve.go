@@ -36,11 +36,7 @@ const serviceConfig = `{
 // Serve serves one service of this process until ctx is done, then drains running calls. It
 // validates every request with protovalidate, and bounds message sizes.
 func (n *Node) Serve(ctx context.Context, s Service, register func(grpc.ServiceRegistrar)) error {
-	validator, err := protovalidate.New()
-	if err != nil {
-		return fmt.Errorf("%s: compile validation rules: %w", s, err)
-	}
-	srv, err := n.transport.open(s, &guard{validator: validator, explain: n.explain})
+	srv, err := n.transport.open(s, &guard{explain: n.explain})
 	if err != nil {
 		return err
 	}
@@ -83,7 +79,6 @@ func (n *Node) Serve(ctx context.Context, s Service, register func(grpc.ServiceR
 
 // guard validates requests and explains errors of every call.
 type guard struct {
-	validator protovalidate.Validator
 	// explain adds the cause to the error of a call.
 	explain func(error) error
 	// refused holds the errors of requests that were too large to decode.
@@ -125,7 +120,7 @@ func (g *guard) validate(request any) error {
 	if !ok || satisfiesRules(message) {
 		return nil
 	}
-	if err := g.validator.Validate(message); err != nil {
+	if err := protovalidate.Validate(message); err != nil {
 		return status.Error(codes.InvalidArgument, err.Error())
 	}
 	return nil

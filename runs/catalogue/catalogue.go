@@ -63,6 +63,8 @@ type Selection struct {
 	languages, found []string
 	backend          string
 	flags            *pflag.FlagSet
+	// skip is Skip of pack.Options.
+	skip func(name string) bool
 	// Positions is the source position of each loaded scenario, by name.
 	Positions map[string]string
 	// Bases holds each loaded scenario without variants, by name.
@@ -117,16 +119,19 @@ func (c *Selection) Load(ctx context.Context, warnings io.Writer, args []string)
 }
 
 // LoadExpanded is Load with the scenarios' bases.
-func (c *Selection) LoadExpanded(ctx context.Context, warnings io.Writer, args []string) ([]scenario.Expanded, error) {
-	all, err := c.Expanded(ctx, warnings)
-	if err != nil {
-		return nil, err
-	}
-	selected, err := c.filter(all, slices.Concat(c.patterns, args))
-	if err != nil {
-		return nil, err
-	}
-	return c.narrowing.apply(selected)
+func (c *Selection) LoadExpanded(ctx context.Context, warnings io.Writer, args []string) (selected []scenario.Expanded, err error) {
+	patterns := slices.Concat(c.patterns, args)
+	err = c.skipOthers(patterns, func() error {
+		all, err := c.Expanded(ctx, warnings)
+		if err == nil {
+			all, err = c.filter(all, patterns)
+		}
+		if err == nil {
+			selected, err = c.narrowing.apply(all)
+		}
+		return err
+	})
+	return selected, err
 }
 
 // unknownError returns the error for a pattern without a match.
@@ -148,17 +153,16 @@ func (c *Selection) unknownError(pattern string, all []scenario.Expanded) error 
 	return process.UsageErrorf("--scenarios: no scenario is called %q: see toolsandbox scenario list", pattern)
 }
 
-// ExpandedByName returns all variants of all scenarios, by name.
-func (c *Selection) ExpandedByName(ctx context.Context, warnings io.Writer) (map[string]*scenariov1.Scenario, error) {
-	all, err := c.Expanded(ctx, warnings)
-	if err != nil {
-		return nil, err
-	}
-	index := make(map[string]*scenariov1.Scenario, len(all))
-	for i := range all {
-		index[all[i].Name] = all[i].Scenario()
-	}
-	return index, nil
+// ExpandedByName returns all variants of all scenarios, by name. With names it may leave out others.
+func (c *Selection) ExpandedByName(ctx context.Context, warnings io.Writer, names ...string) (map[string]*scenariov1.Scenario, error) {
+	index := make(map[string]*scenariov1.Scenario)
+	return index, c.skipOthers(names, func() error {
+		all, err := c.Expanded(ctx, warnings)
+		for i := range all {
+			index[all[i].Name] = all[i].Scenario()
+		}
+		return err
+	})
 }
 
 // Expanded returns all variants of all scenarios.
@@ -286,7 +290,7 @@ func (c *Selection) Packs(ctx context.Context, warnings io.Writer) ([]Pack, erro
 
 // options returns the options of loading, without a way to list tools.
 func (c *Selection) options() (opts pack.Options, err error) {
-	opts.RefreshTools = c.RefreshTools
+	opts.RefreshTools, opts.Skip = c.RefreshTools, c.skip
 	if opts.Options, err = scenario.OptionsFor(toolhost.Tools()); err != nil {
 		return opts, err
 	}

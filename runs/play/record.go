@@ -52,7 +52,7 @@ func (o *Options) record(args, setFlags []string, spec sweep.Spec) (*results.Run
 	var err error
 	for _, pack := range o.scenarios.LoadedPacks {
 		run.Packs = append(run.Packs, results.Pack{
-			From: pack.Path, Name: pack.Name, Version: pack.Version, Digest: pack.Digest, Scenarios: len(pack.Scenarios),
+			From: pack.Path, Name: pack.Name, Version: pack.Version, Digest: pack.Digest, Scenarios: len(pack.Scenarios) + pack.Skipped,
 		})
 	}
 	if run.Catalogue, err = catalogueRecord(spec.Scenarios); err != nil {

@@ -87,6 +87,16 @@ func ScenarioName(rollout string, scenarios map[string]*scenariov1.Scenario) str
 	return name
 }
 
+// Names returns the names of the rollouts of a run, and what ScenarioName may return for them.
+func Names(summary *resultfile.Summary) []string {
+	var names []string
+	for i := range summary.Scenarios {
+		rollout := summary.Scenarios[i].Name
+		names = append(names, rollout, ScenarioName(rollout, nil))
+	}
+	return names
+}
+
 // cutLast is strings.Cut around the last instance of sep.
 func cutLast(s, sep string) (before, after string, found bool) {
 	if i := strings.LastIndex(s, sep); i >= 0 {

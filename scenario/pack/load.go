@@ -64,7 +64,11 @@ func (l *loader) loadScenarios() {
 	var batch []document.Section
 	l.each(".", func(r *document.Reader, data []byte) {
 		for _, s := range scenarioSections(r, data) {
-			if batch = append(batch, s); len(batch) == batchSize {
+			if s.name != "" && l.opts.Skip != nil && l.opts.Skip(s.name) {
+				l.skipped++
+				continue
+			}
+			if batch = append(batch, s.Section); len(batch) == batchSize {
 				l.loadBatch(batch)
 				batch = batch[:0]
 			}

@@ -51,6 +51,9 @@ type Options struct {
 	RefreshTools bool
 	// Backend is the preferred backend of tools with several. Empty means DefaultBackend.
 	Backend string
+	// Skip reports whether a scenario of a YAML file need not be read, by its name. Mistakes in it are
+	// not found, so it is for packs that are known to be valid. Nil reads all.
+	Skip func(name string) bool
 }
 
 // Pack is a loaded pack of scenarios.
@@ -69,8 +72,9 @@ type Pack struct {
 	Backends []string
 	// ToolServers are the pack's tool servers with their tools.
 	ToolServers []*setupv1.ToolServer
-	// Scenarios are sorted by name.
+	// Scenarios are sorted by name. Skipped is the number of those that Options skipped.
 	Scenarios []Loaded
+	Skipped   int
 }
 
 // Load reads a pack: scenarios in *.yaml at the top of fsys, worlds in worlds/*.yaml, shared
@@ -111,7 +115,7 @@ func load(fsys fs.FS, opts Options, limits limits) (*Pack, error) {
 		return nil, l.mistakes.AtMost(limits.mistakes)
 	}
 	pack.Digest, pack.Tables, pack.Modules, pack.Backends = l.digest(), l.shared.Tables, l.modules, l.shared.Backends
-	pack.Restated, pack.ToolServers, pack.Scenarios = l.restated, l.servers, l.loaded
+	pack.Restated, pack.ToolServers, pack.Scenarios, pack.Skipped = l.restated, l.servers, l.loaded, l.skipped
 	if l.rejectRecordings(pack.Scenarios); len(l.mistakes) > 0 {
 		return nil, l.mistakes.AtMost(limits.mistakes)
 	}
@@ -131,6 +135,7 @@ type loader struct {
 	modules  []*setupv1.ToolModule
 	servers  []*setupv1.ToolServer
 	loaded   []Loaded
+	skipped  int
 	mistakes document.Errors
 	// seeds and extensions are the scenarios of YAML files.
 	seeds      seeds

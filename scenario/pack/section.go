@@ -15,10 +15,17 @@ var (
 	scenarioKey = regexp.MustCompile(`^("[^"\\]*"|[A-Za-z0-9][A-Za-z0-9._-]*):(\s|$)`)
 )
 
+// section is a part of a file of scenarios. name is that of its only scenario, empty if that is
+// unknown before the section is parsed.
+type section struct {
+	document.Section
+	name string
+}
+
 // scenarioSections splits a file of scenarios into one section per scenario if each starts on a
 // top-level line. Other files are one section.
-func scenarioSections(r *document.Reader, data []byte) []document.Section {
-	var out []document.Section
+func scenarioSections(r *document.Reader, data []byte) []section {
+	var out []section
 	seen := false
 	for _, s := range r.Sections(data) {
 		keys := topLevelLine.FindAllStringIndex(s.Text, -1)
@@ -32,14 +39,21 @@ func scenarioSections(r *document.Reader, data []byte) []document.Section {
 			r.Fail(&document.Value{Line: s.Before + 1, Column: 1}, errSeveralDocuments)
 		}
 		seen = seen || len(keys) > 0
+		if len(keys) == 0 {
+			out = append(out, section{Section: s})
+			continue
+		}
 		begin, line := 0, s.Before
-		for i := 1; i < len(keys); i++ {
-			next := keys[i][0]
-			out = append(out, document.Section{File: s.File, Before: line, Text: s.Text[begin:next]})
+		for i, key := range keys {
+			next := len(s.Text)
+			if i+1 < len(keys) {
+				next = keys[i+1][0]
+			}
+			name := scenarioKey.FindStringSubmatch(s.Text[key[0]:key[1]])[1]
+			out = append(out, section{document.Section{File: s.File, Before: line, Text: s.Text[begin:next]}, strings.Trim(name, `"`)})
 			line += strings.Count(s.Text[begin:next], "\n")
 			begin = next
 		}
-		out = append(out, document.Section{File: s.File, Before: line, Text: s.Text[begin:]})
 	}
 	return out
 }

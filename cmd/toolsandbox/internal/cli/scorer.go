@@ -13,6 +13,7 @@ import (
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	"github.com/toolsandbox/toolsandbox/runs/catalogue"
 	"github.com/toolsandbox/toolsandbox/runs/report"
+	"github.com/toolsandbox/toolsandbox/runs/rescore"
 	"github.com/toolsandbox/toolsandbox/runs/results"
 	"github.com/toolsandbox/toolsandbox/runs/standalone"
 )
@@ -57,7 +58,7 @@ func (s *scorer) load(ctx context.Context, warnings io.Writer, dir string) (*res
 			return nil, nil, err
 		}
 	}
-	scenarios, err := s.catalogue.ExpandedByName(ctx, warnings)
+	scenarios, err := s.catalogue.ExpandedByName(ctx, warnings, rescore.Names(summary)...)
 	if err != nil {
 		return nil, nil, err
 	}

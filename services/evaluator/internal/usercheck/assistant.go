@@ -8,21 +8,21 @@ import (
 
 // findAssistant returns a phrase that only an assistant says.
 func (c *check) findAssistant(text string) string {
-	if evidence := markup.FindString(text); evidence != "" {
+	if evidence := markup().FindString(text); evidence != "" {
 		return strings.Trim(evidence, " \n")
 	}
 	blanked := quotation.ReplaceAllStringFunc(text, func(quote string) string { // quotations are not the user's own speech
 		return string(make([]byte, len(quote)))
 	})
-	patterns := []*regexp.Regexp{assistantWords, servesOther}
-	if !thanks.MatchString(c.agent) {
+	patterns := []func() *regexp.Regexp{assistantWords, servesOther}
+	if !thanks().MatchString(c.agent) {
 		patterns = append(patterns, welcome)
 	}
 	if !c.hasTools { // a user with its own tools may announce and report
 		patterns = append(patterns, report)
 	}
 	for _, pattern := range patterns {
-		if at := pattern.FindStringIndex(blanked); at != nil && !c.isDictated(text[at[0]:at[1]]) {
+		if at := pattern().FindStringIndex(blanked); at != nil && !c.isDictated(text[at[0]:at[1]]) {
 			return strings.TrimRight(text[at[0]:at[1]], " \n.!,")
 		}
 	}
@@ -31,7 +31,7 @@ func (c *check) findAssistant(text string) string {
 	}
 	for _, sentence := range sentences(blanked) {
 		sentenceText := blanked[sentence.Start:sentence.End]
-		if at := announcement.FindStringIndex(sentenceText); at != nil && !questionMark.MatchString(sentenceText) && !ownWords.MatchString(sentenceText) {
+		if at := announcement().FindStringIndex(sentenceText); at != nil && !questionMark.MatchString(sentenceText) && !ownWords().MatchString(sentenceText) {
 			if evidence := text[sentence.Start+at[0] : sentence.Start+at[1]]; !c.isDictated(evidence) {
 				return strings.Trim(evidence, " \n.!,")
 			}

@@ -27,7 +27,7 @@ func newConsents() consents {
 // agentSaid adds a text of the agent.
 func (c *consents) agentSaid(text string) {
 	c.texts++
-	if permission.MatchString(text) {
+	if permission().MatchString(text) {
 		c.lastRequest = c.texts
 	}
 	for _, word := range stems(words(text)) {

@@ -25,13 +25,13 @@ func (c *check) findEarlyEnd() string {
 		return endTool
 	case c.agent == "":
 		return c.lastText
-	case c.answers >= patienceTurns || resigned.MatchString(c.lastText):
+	case c.answers >= patienceTurns || resigned().MatchString(c.lastText):
 		return ""
 	}
 	if evidence := c.openRequest(); evidence != "" {
 		return evidence
 	}
-	if refusal.MatchString(c.agent) {
+	if refusal().MatchString(c.agent) {
 		return ""
 	}
 	return c.unmentionedGoal()
@@ -50,19 +50,19 @@ func (c *check) openRequest() string {
 	}
 	at := list[len(list)-1]
 	last, before := text[at.Start:at.End], text[:at.Start]
-	settled, declined := done.MatchString(before), refusal.MatchString(before)
+	settled, declined := done().MatchString(before), refusal().MatchString(before)
 	switch {
-	case closing.MatchString(last) || settled && content.MatchString(last):
+	case closing().MatchString(last) || settled && content().MatchString(last):
 		return ""
-	case (settled || declined) && (offer.MatchString(last) || !c.hasTools && yourself.MatchString(last)):
+	case (settled || declined) && (offer().MatchString(last) || !c.hasTools && yourself().MatchString(last)):
 		return ""
-	case strings.HasSuffix(last, "?") || request.MatchString(last) || need.MatchString(last) && !negated.MatchString(last):
-		if declined && !c.hasTools && elsewhere.MatchString(last) || later.MatchString(last) || settled && conditional.MatchString(last) && !strings.HasSuffix(last, "?") {
+	case strings.HasSuffix(last, "?") || request().MatchString(last) || need().MatchString(last) && !negated().MatchString(last):
+		if declined && !c.hasTools && elsewhere().MatchString(last) || later().MatchString(last) || settled && conditional().MatchString(last) && !strings.HasSuffix(last, "?") {
 			return ""
 		}
 		return last
-	case promise.MatchString(last) && !refusal.MatchString(last) && !conditional.MatchString(last) && !done.MatchString(text),
-		c.answers == 1 && acknowledged.MatchString(text):
+	case promise().MatchString(last) && !refusal().MatchString(last) && !conditional().MatchString(last) && !done().MatchString(text),
+		c.answers == 1 && acknowledged().MatchString(text):
 		return last
 	}
 	return ""
@@ -70,7 +70,7 @@ func (c *check) openRequest() string {
 
 // unmentionedGoal returns a later part of the goal without any mentioned word.
 func (c *check) unmentionedGoal() string {
-	for _, at := range nextPart.FindAllStringSubmatchIndex(c.goal, -1) {
+	for _, at := range nextPart().FindAllStringSubmatchIndex(c.goal, -1) {
 		start := at[2]
 		end := start + len(c.goal[start:])
 		if stop := sentenceEnd.FindStringIndex(c.goal[start:]); stop != nil {

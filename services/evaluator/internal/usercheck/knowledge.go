@@ -187,14 +187,14 @@ func (k *knowledge) findInventedNumber(text string) (first numeral.Span, found b
 func (k *knowledge) knowsMention(text string, m numeral.Mention) bool {
 	earlier, rest := contextBefore(text, m.Start), text[m.End:]
 	at := atHour.MatchString(earlier)
-	hours := at && afterHour.MatchString(rest) || ofDay.MatchString(rest)
+	hours := at && afterHour().MatchString(rest) || ofDay().MatchString(rest)
 	switch {
 	case m.Clock && m.Vague && !at && !k.clocks[m.Minute]:
 		return k.knowsSmall(m.Minutes) && k.knowsSmall(m.Hour)
 	case m.Clock:
 		return k.clocks[m.Minute]
 	case m.Value < 0 || m.Value > maxSmall:
-		return k.knowsNumber(m.Digits, "") || k.isRounded(m.Digits, roughly.MatchString(earlier))
+		return k.knowsNumber(m.Digits, "") || k.isRounded(m.Digits, roughly().MatchString(earlier))
 	case hours && m.Value > 1:
 		return k.clocks[m.Value*hour%halfDay]
 	}
@@ -222,10 +222,10 @@ func (k *knowledge) unknown(text string, at []int) (numeral.Span, bool) {
 			short++
 		}
 		earlier, rest := contextBefore(text, piece.Start), text[piece.End:]
-		hours := atHour.MatchString(earlier) && afterHour.MatchString(rest)
-		about := roughly.MatchString(earlier)
+		hours := atHour.MatchString(earlier) && afterHour().MatchString(rest)
+		about := roughly().MatchString(earlier)
 		isKnown := k.knowsNumber(written, rest) || k.isRounded(written, about)
-		if amount, ok := fraction(written); ok && measure.MatchString(rest) {
+		if amount, ok := fraction(written); ok && measure().MatchString(rest) {
 			isKnown = k.values[amount] || k.isRounded(amount, about)
 		} else if len(written) == 1 && money.MatchString(earlier) {
 			isKnown = k.values[written]

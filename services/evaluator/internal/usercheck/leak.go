@@ -54,7 +54,7 @@ type run struct {
 // the user, the wording of the goal, or enough words of several units of which at least one was not
 // asked for.
 func (c *check) findLeak(text string) string {
-	if evidence := stagePhrase.FindString(text); evidence != "" {
+	if evidence := stagePhrase().FindString(text); evidence != "" {
 		return evidence
 	}
 	runs := c.runs(numeral.Tokens(text))
@@ -154,7 +154,7 @@ func (r run) addressesUser() bool {
 
 // askedFor reports whether the agent has just asked for an item of the user's knowledge.
 func (c *check) askedFor(unit int) bool {
-	if everything.MatchString(c.agent) {
+	if everything().MatchString(c.agent) {
 		return true
 	}
 	question := stems(words(c.agent))
@@ -247,7 +247,7 @@ func (r *reader) markFreeToSay() {
 			unit = append(unit, r.list[end].word)
 			end++
 		}
-		free := ignorance.MatchString(strings.Join(unit[:min(3, len(unit))], " "))
+		free := ignorance().MatchString(strings.Join(unit[:min(3, len(unit))], " "))
 		for ; start < end; start++ {
 			r.list[start].tellable = free
 		}

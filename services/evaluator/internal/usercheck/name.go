@@ -59,7 +59,7 @@ func names(text string, isAnswer bool) []numeral.Span {
 		day := slices.Contains(weekdays, strings.TrimSuffix(t.Word, "s"))
 		month := capital && slices.Contains(months, t.Word) && t.Word != "may" && t.Word != "march"
 		answer := isAnswer && i == 0 && shortAnswer(text[t.End:]) && !slices.Contains(answerOpeners, t.Word) && !slices.Contains(placeWords, t.Word)
-		if day || month || capital && (!startsSentence || answer || label.MatchString(contextBefore(text, t.Start))) {
+		if day || month || capital && (!startsSentence || answer || label().MatchString(contextBefore(text, t.Start))) {
 			list = append(list, numeral.Span{Start: t.Start, End: t.Start + len(numeral.TrimPossessive(text[t.Start:t.End]))})
 		}
 	}
@@ -68,7 +68,7 @@ func names(text string, isAnswer bool) []numeral.Span {
 
 // shortAnswer reports whether little, a pause or a hedge follows the first word.
 func shortAnswer(rest string) bool {
-	return rest == "" || strings.ContainsAny(rest[:1], ".,!") || len(words(rest)) < 2 || hedge.MatchString(rest)
+	return rest == "" || strings.ContainsAny(rest[:1], ".,!") || len(words(rest)) < 2 || hedge().MatchString(rest)
 }
 
 // beginsSentence reports whether a sentence, a quotation or an item begins after a text, so that
@@ -79,7 +79,7 @@ func beginsSentence(before string) bool {
 	switch {
 	case trimmed == "" || last == '\n':
 		return true
-	case last == '.' && title.MatchString(endOf(trimmed)):
+	case last == '.' && title().MatchString(endOf(trimmed)):
 		return false
 	case unicode.IsLetter(last) || unicode.IsDigit(last) || strings.ContainsRune(",;'’/&%)@+_", last):
 		return false

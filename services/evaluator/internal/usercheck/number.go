@@ -20,13 +20,13 @@ func durations(text string) []string {
 	lower := strings.ToLower(text)
 	for _, length := range []struct {
 		unit   string
-		said   *regexp.Regexp
+		said   func() *regexp.Regexp
 		number string
 	}{
 		{"hour", halfHour, "30"}, {"hour", quarterHour, "15"}, {"hour", quarterHours, "45"}, {"hour", hourAndHalf, "90"}, {"hour", oneHour, "60"},
 		{"day", oneDay, "24"}, {"week", twoWeeks, "14"}, {"fortnight", twoWeeks, "14"}, {"dozen", twelve, "12"},
 	} {
-		if strings.Contains(lower, length.unit) && length.said.MatchString(text) {
+		if strings.Contains(lower, length.unit) && length.said().MatchString(text) {
 			list = append(list, length.number)
 		}
 	}
@@ -68,7 +68,7 @@ func clock(written, rest string) (minute int, seconds string, ok bool) {
 	hours, minutes := written, "0"
 	if found := clockTime.FindStringSubmatch(written); found != nil {
 		hours, minutes, seconds = found[1], found[2]+found[3], found[4]
-	} else if !ofDay.MatchString(rest) {
+	} else if !ofDay().MatchString(rest) {
 		return 0, "", false
 	}
 	h, err := strconv.Atoi(hours)

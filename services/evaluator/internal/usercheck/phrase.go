@@ -4,13 +4,14 @@ import (
 	_ "embed"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 //go:embed phrases.txt
 var phraseFile string
 
 // blocks are the lines of each block of phrases.txt. An invalid file panics, as regexp.MustCompile
-// does, because it is part of the program.
+// does, because it is part of the program. TestPhrases compiles each block.
 var blocks = readBlocks(phraseFile)
 
 // blockName matches a reference to a block in a phrase.
@@ -41,8 +42,12 @@ func block(name string) []string {
 	return lines
 }
 
-// phrase returns the regular expression of a block. It matches any of its lines, ignoring case.
-func phrase(name string) *regexp.Regexp { return regexp.MustCompile("(?i)" + alternatives(name)) }
+// phrase returns the regular expression of a block, compiled by the first call: most processes check
+// no user. It matches any line of the block, ignoring case.
+func phrase(name string) func() *regexp.Regexp {
+	block(name) // an unknown one panics at once
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("(?i)" + alternatives(name)) })
+}
 
 func alternatives(name string) string {
 	return blockName.ReplaceAllStringFunc(strings.Join(block(name), "|"), func(part string) string {

@@ -180,8 +180,8 @@ func (c *check) message(m *worldv1.Message) []finding {
 	}
 	text := truncate(messagetext.Content(m))
 	found := append(violated(Assistant, c.findAssistant(text)), violated(Repeats, c.findRepeat(text))...)
-	if !writtenCall.MatchString(text) {
-		asksForName := wantsName.MatchString(c.agent) || wantsPlace.MatchString(c.agent)
+	if !writtenCall().MatchString(text) {
+		asksForName := wantsName().MatchString(c.agent) || wantsPlace().MatchString(c.agent)
 		found = append(found, violated(Invented, c.findInvented(text, asksForName))...)
 	}
 	return append(found, violated(Leak, c.findLeak(text))...)

@@ -174,13 +174,11 @@ func (x *RolloutSelection) SatisfiesRules() bool {
 	return true
 }
 
-var patternWatchSweepRequest_SweepId = regexp.MustCompile("^[A-Za-z0-9_-]{1,100}$")
-
 // SatisfiesRules reports whether the message certainly satisfies the rules of its proto.
 func (x *WatchSweepRequest) SatisfiesRules() bool {
 	{
 		v := x.GetSweepId()
-		if !(patternWatchSweepRequest_SweepId.MatchString(v)) {
+		if !(patternCreateSweepRequest_SweepId.MatchString(v)) {
 			return false
 		}
 	}
@@ -198,13 +196,11 @@ func (x *WatchSweepResponse) SatisfiesRules() bool {
 	return true
 }
 
-var patternCancelSweepRequest_SweepId = regexp.MustCompile("^[A-Za-z0-9_-]{1,100}$")
-
 // SatisfiesRules reports whether the message certainly satisfies the rules of its proto.
 func (x *CancelSweepRequest) SatisfiesRules() bool {
 	{
 		v := x.GetSweepId()
-		if !(patternCancelSweepRequest_SweepId.MatchString(v)) {
+		if !(patternCreateSweepRequest_SweepId.MatchString(v)) {
 			return false
 		}
 	}
@@ -222,13 +218,11 @@ func (x *CancelSweepResponse) SatisfiesRules() bool {
 	return true
 }
 
-var patternGetSweepRequest_SweepId = regexp.MustCompile("^[A-Za-z0-9_-]{1,100}$")
-
 // SatisfiesRules reports whether the message certainly satisfies the rules of its proto.
 func (x *GetSweepRequest) SatisfiesRules() bool {
 	{
 		v := x.GetSweepId()
-		if !(patternGetSweepRequest_SweepId.MatchString(v)) {
+		if !(patternCreateSweepRequest_SweepId.MatchString(v)) {
 			return false
 		}
 	}
@@ -246,13 +240,11 @@ func (x *GetSweepResponse) SatisfiesRules() bool {
 	return true
 }
 
-var patternUpdateSweepRequest_SweepId = regexp.MustCompile("^[A-Za-z0-9_-]{1,100}$")
-
 // SatisfiesRules reports whether the message certainly satisfies the rules of its proto.
 func (x *UpdateSweepRequest) SatisfiesRules() bool {
 	{
 		v := x.GetSweepId()
-		if !(patternUpdateSweepRequest_SweepId.MatchString(v)) {
+		if !(patternCreateSweepRequest_SweepId.MatchString(v)) {
 			return false
 		}
 	}
@@ -291,13 +283,11 @@ func (x *UpdateSweepResponse) SatisfiesRules() bool {
 	return true
 }
 
-var patternRequeueSweepRequest_SweepId = regexp.MustCompile("^[A-Za-z0-9_-]{1,100}$")
-
 // SatisfiesRules reports whether the message certainly satisfies the rules of its proto.
 func (x *RequeueSweepRequest) SatisfiesRules() bool {
 	{
 		v := x.GetSweepId()
-		if !(patternRequeueSweepRequest_SweepId.MatchString(v)) {
+		if !(patternCreateSweepRequest_SweepId.MatchString(v)) {
 			return false
 		}
 	}
@@ -315,13 +305,11 @@ func (x *RequeueSweepResponse) SatisfiesRules() bool {
 	return true
 }
 
-var patternDeleteSweepRequest_SweepId = regexp.MustCompile("^[A-Za-z0-9_-]{1,100}$")
-
 // SatisfiesRules reports whether the message certainly satisfies the rules of its proto.
 func (x *DeleteSweepRequest) SatisfiesRules() bool {
 	{
 		v := x.GetSweepId()
-		if !(patternDeleteSweepRequest_SweepId.MatchString(v)) {
+		if !(patternCreateSweepRequest_SweepId.MatchString(v)) {
 			return false
 		}
 	}
@@ -385,8 +373,6 @@ func (x *RecordedItem) SatisfiesRules() bool {
 	return true
 }
 
-var patternGetRecordingRequest_RolloutId = regexp.MustCompile("^[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*$")
-
 // SatisfiesRules reports whether the message certainly satisfies the rules of its proto.
 func (x *GetRecordingRequest) SatisfiesRules() bool {
 	{
@@ -394,7 +380,7 @@ func (x *GetRecordingRequest) SatisfiesRules() bool {
 		if !(len(v) <= 200) {
 			return false
 		}
-		if !(patternGetRecordingRequest_RolloutId.MatchString(v)) {
+		if !(patternGetTrajectoryRequest_RolloutId.MatchString(v)) {
 			return false
 		}
 	}
@@ -412,8 +398,6 @@ func (x *GetRecordingResponse) SatisfiesRules() bool {
 	return true
 }
 
-var patternPutRecordingRequest_RolloutId = regexp.MustCompile("^[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*$")
-
 // SatisfiesRules reports whether the message certainly satisfies the rules of its proto.
 func (x *PutRecordingRequest) SatisfiesRules() bool {
 	{
@@ -421,7 +405,7 @@ func (x *PutRecordingRequest) SatisfiesRules() bool {
 		if !(len(v) <= 200) {
 			return false
 		}
-		if !(patternPutRecordingRequest_RolloutId.MatchString(v)) {
+		if !(patternGetTrajectoryRequest_RolloutId.MatchString(v)) {
 			return false
 		}
 	}

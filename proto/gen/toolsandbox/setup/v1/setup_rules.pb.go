@@ -262,13 +262,11 @@ func (x *ToolServer) SatisfiesRules() bool {
 	return true
 }
 
-var patternToolModule_Name = regexp.MustCompile("^[a-z][a-z0-9_]{0,59}$")
-
 // SatisfiesRules reports whether the message certainly satisfies the rules of its proto.
 func (x *ToolModule) SatisfiesRules() bool {
 	{
 		v := x.GetName()
-		if !(patternToolModule_Name.MatchString(v)) {
+		if !(patternToolServer_Name.MatchString(v)) {
 			return false
 		}
 	}

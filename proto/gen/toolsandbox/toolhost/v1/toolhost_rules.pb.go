@@ -54,8 +54,6 @@ func (x *CreateSessionResponse) SatisfiesRules() bool {
 	return true
 }
 
-var patternExecuteRequest_SessionId = regexp.MustCompile("^[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*$")
-
 // SatisfiesRules reports whether the message certainly satisfies the rules of its proto.
 func (x *ExecuteRequest) SatisfiesRules() bool {
 	{
@@ -63,7 +61,7 @@ func (x *ExecuteRequest) SatisfiesRules() bool {
 		if !(len(v) <= 200) {
 			return false
 		}
-		if !(patternExecuteRequest_SessionId.MatchString(v)) {
+		if !(patternCreateSessionRequest_SessionId.MatchString(v)) {
 			return false
 		}
 	}
@@ -158,8 +156,6 @@ func (x *ExecuteResponse) SatisfiesRules() bool {
 	return true
 }
 
-var patternReadTablesRequest_SessionId = regexp.MustCompile("^[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*$")
-
 // SatisfiesRules reports whether the message certainly satisfies the rules of its proto.
 func (x *ReadTablesRequest) SatisfiesRules() bool {
 	{
@@ -167,7 +163,7 @@ func (x *ReadTablesRequest) SatisfiesRules() bool {
 		if !(len(v) <= 200) {
 			return false
 		}
-		if !(patternReadTablesRequest_SessionId.MatchString(v)) {
+		if !(patternCreateSessionRequest_SessionId.MatchString(v)) {
 			return false
 		}
 	}
@@ -190,8 +186,6 @@ func (x *ReadTablesResponse) SatisfiesRules() bool {
 	return true
 }
 
-var patternListVersionsRequest_SessionId = regexp.MustCompile("^[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*$")
-
 // SatisfiesRules reports whether the message certainly satisfies the rules of its proto.
 func (x *ListVersionsRequest) SatisfiesRules() bool {
 	{
@@ -199,7 +193,7 @@ func (x *ListVersionsRequest) SatisfiesRules() bool {
 		if !(len(v) <= 200) {
 			return false
 		}
-		if !(patternListVersionsRequest_SessionId.MatchString(v)) {
+		if !(patternCreateSessionRequest_SessionId.MatchString(v)) {
 			return false
 		}
 	}
@@ -227,8 +221,6 @@ func (x *Session) SatisfiesRules() bool {
 	return true
 }
 
-var patternListAnswersRequest_SessionId = regexp.MustCompile("^[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*$")
-
 // SatisfiesRules reports whether the message certainly satisfies the rules of its proto.
 func (x *ListAnswersRequest) SatisfiesRules() bool {
 	{
@@ -236,14 +228,12 @@ func (x *ListAnswersRequest) SatisfiesRules() bool {
 		if !(len(v) <= 200) {
 			return false
 		}
-		if !(patternListAnswersRequest_SessionId.MatchString(v)) {
+		if !(patternCreateSessionRequest_SessionId.MatchString(v)) {
 			return false
 		}
 	}
 	return true
 }
-
-var patternGetSessionRequest_SessionId = regexp.MustCompile("^[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*$")
 
 // SatisfiesRules reports whether the message certainly satisfies the rules of its proto.
 func (x *GetSessionRequest) SatisfiesRules() bool {
@@ -252,7 +242,7 @@ func (x *GetSessionRequest) SatisfiesRules() bool {
 		if !(len(v) <= 200) {
 			return false
 		}
-		if !(patternGetSessionRequest_SessionId.MatchString(v)) {
+		if !(patternCreateSessionRequest_SessionId.MatchString(v)) {
 			return false
 		}
 	}
@@ -294,10 +284,6 @@ func (x *ListSessionsResponse) SatisfiesRules() bool {
 	return true
 }
 
-var patternForkSessionRequest_SessionId = regexp.MustCompile("^[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*$")
-
-var patternForkSessionRequest_NewSessionId = regexp.MustCompile("^[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*$")
-
 // SatisfiesRules reports whether the message certainly satisfies the rules of its proto.
 func (x *ForkSessionRequest) SatisfiesRules() bool {
 	{
@@ -305,7 +291,7 @@ func (x *ForkSessionRequest) SatisfiesRules() bool {
 		if !(len(v) <= 200) {
 			return false
 		}
-		if !(patternForkSessionRequest_SessionId.MatchString(v)) {
+		if !(patternCreateSessionRequest_SessionId.MatchString(v)) {
 			return false
 		}
 	}
@@ -320,7 +306,7 @@ func (x *ForkSessionRequest) SatisfiesRules() bool {
 		if !(len(v) <= 200) {
 			return false
 		}
-		if !(patternForkSessionRequest_NewSessionId.MatchString(v)) {
+		if !(patternCreateSessionRequest_SessionId.MatchString(v)) {
 			return false
 		}
 	}
@@ -338,8 +324,6 @@ func (x *ForkSessionResponse) SatisfiesRules() bool {
 	return true
 }
 
-var patternDeleteSessionRequest_SessionId = regexp.MustCompile("^[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*$")
-
 // SatisfiesRules reports whether the message certainly satisfies the rules of its proto.
 func (x *DeleteSessionRequest) SatisfiesRules() bool {
 	{
@@ -347,7 +331,7 @@ func (x *DeleteSessionRequest) SatisfiesRules() bool {
 		if !(len(v) <= 200) {
 			return false
 		}
-		if !(patternDeleteSessionRequest_SessionId.MatchString(v)) {
+		if !(patternCreateSessionRequest_SessionId.MatchString(v)) {
 			return false
 		}
 	}
