@@ -12,8 +12,8 @@ import (
 // Of returns the reasoning in the body of an answer, in the form of the provider with this name:
 // thinking blocks of Anthropic and Cohere, summaries of OpenAI's responses, thoughts of Google; of
 // all others the fields of servers with chat completions, and text between <think> tags. It is
-// empty for an answer without any, such as one whose reasoning is encrypted, and for a body that is no
-// JSON object.
+// empty for an answer without any, such as one whose reasoning is encrypted, and for a body that is
+// no JSON object.
 func Of(provider string, answer []byte) string {
 	var root map[string]any
 	if json.Unmarshal(answer, &root) != nil {
