@@ -279,10 +279,10 @@ check-k8s: build ## Overlays, examples and chart decode strictly, fit together, 
 	@for file in $$(find deploy/k8s examples/kubernetes -name settings.yaml -o -name sweep.yaml); do \
 		$(BIN)/toolsandbox config --config $$file >/dev/null || exit 1; \
 	done
-	@flags=$$(for service in $(SERVICES); do $(BIN)/toolsandbox serve $$service --help 2>&1; done); \
+	@flags=$$(for service in $(SERVICES); do $(BIN)/toolsandbox serve $$service --help 2>&1; done; $(BIN)/toolsandbox view --help); \
 	for name in $$(grep -rohE 'TOOLSANDBOX_[A-Z_]+' deploy/k8s examples/kubernetes docs/kubernetes.md | sort -u); do \
 		flag=$$(echo "$${name#TOOLSANDBOX_}" | tr A-Z_ a-z-); \
-		grep -qE -- "--$$flag( |$$)" <<<"$$flags" || { echo "deploy/k8s: $$name: no service has the flag --$$flag" >&2; exit 1; }; \
+		grep -qE -- "--$$flag( |$$)" <<<"$$flags" || { echo "deploy/k8s: $$name: neither a service nor view has the flag --$$flag" >&2; exit 1; }; \
 	done
 
 .PHONY: fuzz

@@ -153,7 +153,8 @@ func (c *Selection) unknownError(pattern string, all []scenario.Expanded) error 
 	return process.UsageErrorf("--scenarios: no scenario is called %q: see toolsandbox scenario list", pattern)
 }
 
-// ExpandedByName returns all variants of all scenarios, by name. With names it may leave out others.
+// ExpandedByName returns all variants of all scenarios, by name. With names it may leave out
+// others.
 func (c *Selection) ExpandedByName(ctx context.Context, warnings io.Writer, names ...string) (map[string]*scenariov1.Scenario, error) {
 	index := make(map[string]*scenariov1.Scenario)
 	return index, c.skipOthers(names, func() error {

@@ -49,8 +49,8 @@ func parseModel(provider string) func(string) (*agentgwv1.Player, error) {
 }
 
 // SetBaseURL sets another address than the provider's own for a model, e.g.
-// http://localhost:8000/v1. White space around it does not count. It fails if the address is invalid
-// or the player is no model.
+// http://localhost:8000/v1. White space around it does not count. It fails if the address is
+// invalid or the player is no model.
 func SetBaseURL(p *agentgwv1.Player, address string) error {
 	address = strings.TrimSpace(address)
 	parsed, err := url.Parse(address)

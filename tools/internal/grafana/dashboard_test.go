@@ -17,7 +17,7 @@ func TestDashboard(t *testing.T) {
 		t.Fatal(err)
 	}
 	plugins.RegisterDefaultPlugins()
-	var got dashboard.Dashboard
+	var got dashboard.Dashboard //nolint:staticcheck // Grafana before 12 does not have the second version
 	// It returns an error without a text when it found nothing.
 	if err := got.UnmarshalJSONStrict(text); err != nil && err.Error() != "" {
 		t.Fatal(err)

@@ -42,8 +42,8 @@ func block(name string) []string {
 	return lines
 }
 
-// phrase returns the regular expression of a block, compiled by the first call: most processes check
-// no user. It matches any line of the block, ignoring case.
+// phrase returns the regular expression of a block, compiled by the first call: most processes
+// check no user. It matches any line of the block, ignoring case.
 func phrase(name string) func() *regexp.Regexp {
 	block(name) // an unknown one panics at once
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("(?i)" + alternatives(name)) })

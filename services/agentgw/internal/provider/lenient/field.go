@@ -10,7 +10,8 @@ import (
 // without a list, and an empty value of another type where there is none.
 type List[T any] []T
 
-// UnmarshalJSON implements json.Unmarshaler. The error is that of an element. A missing list is nil.
+// UnmarshalJSON implements json.Unmarshaler. The error is that of an element. A missing list is
+// nil.
 func (l *List[T]) UnmarshalJSON(field []byte) error {
 	var elements []json.RawMessage
 	switch {
@@ -52,9 +53,9 @@ func (w *Word) UnmarshalJSON(field []byte) error {
 	return nil
 }
 
-// ReadText returns the text of a message's content: a text, a part of it, or a list of these. A part
-// is an object with a text, which may itself be an object with a value. Parts with reasoning do not
-// count. Other values have no text.
+// ReadText returns the text of a message's content: a text, a part of it, or a list of these. A
+// part is an object with a text, which may itself be an object with a value. Parts with reasoning
+// do not count. Other values have no text.
 func ReadText(content json.RawMessage) string {
 	var text string
 	if json.Unmarshal(content, &text) == nil {
