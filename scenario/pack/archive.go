@@ -73,9 +73,10 @@ func unzip(data []byte, limits limits) (fs.FS, error) {
 	seen := make(map[string]bool, len(archive.File))
 	top, shared := "", true
 	for _, file := range archive.File {
+		file.Name = strings.ReplaceAll(file.Name, `\`, "/") // some programs for Windows separate folders by it
 		name := strings.TrimSuffix(file.Name, "/")
 		switch {
-		case !fs.ValidPath(name) || strings.ContainsAny(name, `\:`):
+		case !fs.ValidPath(name) || strings.Contains(name, ":"):
 			return nil, fmt.Errorf("file %q leads out of the archive or has no plain name", file.Name)
 		case slices.ContainsFunc(strings.Split(name, "/"), hidden):
 			continue

@@ -257,7 +257,7 @@ func TestOpen(t *testing.T) {
 	for _, path := range []string{
 		write("flat.zip", zipped(t, testPack(t), "")), write("folder.ZIP", zipped(t, testPack(t), "kitchen/")),
 		write("mac.zip", zipped(t, withHiddenFiles(testPack(t), "lib/"), "")), write("worlds.zip", zipped(t, testPack(t), "worlds/")),
-		write("marks.zip", zipped(t, withMarks(testPack(t)), "")),
+		write("marks.zip", zipped(t, withMarks(testPack(t)), "")), write("windows.zip", zipped(t, withBackslashes(testPack(t)), "")),
 	} {
 		files, err := Open(path)
 		if err != nil {
@@ -303,6 +303,15 @@ func withHiddenFiles(fsys fstest.MapFS, folder string) fstest.MapFS {
 		for _, hidden := range []string{dir + "._" + base, "__MACOSX/" + dir + "._" + base} {
 			all[hidden] = &fstest.MapFile{Data: []byte{0, 5, 22, 7}}
 		}
+	}
+	return all
+}
+
+// withBackslashes returns a pack in a folder, with the separators of Windows.
+func withBackslashes(fsys fstest.MapFS) fstest.MapFS {
+	all := fstest.MapFS{`lib\`: {}, `lib\worlds\`: {}}
+	for name, file := range fsys {
+		all[`lib\`+strings.ReplaceAll(name, "/", `\`)] = file
 	}
 	return all
 }
