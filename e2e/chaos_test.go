@@ -211,3 +211,19 @@ func pause(d time.Duration) {
 	defer timer.Stop()
 	<-timer.C
 }
+
+// await reads the lines of a run, which has to go on until something is reached.
+func (r *remote) await(t *testing.T, reached <-chan struct{}) {
+	t.Helper()
+	for {
+		select {
+		case <-reached:
+			return
+		case line, ok := <-r.lines:
+			if !ok {
+				t.Fatalf("the run has ended too early:\n%s", &r.printed)
+			}
+			r.printed.WriteString(line + "\n")
+		}
+	}
+}

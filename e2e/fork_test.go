@@ -58,16 +58,7 @@ func TestForkKilled(t *testing.T) {
 	server.answered.Store(0)
 	hang := server.hang(paid / 2)
 	background := startRemote(t, services, args...)
-	for waiting := true; waiting; {
-		select {
-		case <-hang.reached:
-			waiting = false
-		case _, ok := <-background.lines:
-			if !ok {
-				t.Fatal("the run ended before the orchestrator could be killed")
-			}
-		}
-	}
+	background.await(t, hang.reached)
 	if err := errors.Join(services.Kill(cluster.Orchestrator), services.Start(t.Context(), cluster.Orchestrator)); err != nil {
 		t.Fatal(err)
 	}

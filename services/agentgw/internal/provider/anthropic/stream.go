@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"slices"
 
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/lenient"
 )
@@ -14,7 +13,6 @@ var pieces = map[string]string{"text_delta": "text", "thinking_delta": "thinking
 
 // streamedBlock is a block with the JSON of its input, as far as it has come.
 type streamedBlock struct {
-	index  any
 	fields map[string]any
 	input  string
 }
@@ -23,6 +21,7 @@ type streamedBlock struct {
 func joinEvents(events []json.RawMessage, _ bool) (any, error) {
 	message, stopped := make(map[string]any), false
 	var blocks []*streamedBlock
+	at := make(map[json.Number]*streamedBlock)
 	for _, event := range events {
 		fields := lenient.Object(event)
 		delta, _ := fields["delta"].(map[string]any)
@@ -34,10 +33,17 @@ func joinEvents(events []json.RawMessage, _ bool) (any, error) {
 			message = lenient.Merge(message, begun)
 		case "content_block_start":
 			begun, _ := fields["content_block"].(map[string]any)
-			blocks = append(blocks, &streamedBlock{index: fields["index"], fields: lenient.Merge(nil, begun)})
+			block := &streamedBlock{fields: lenient.Merge(nil, begun)}
+			blocks = append(blocks, block)
+			if index, numbered := fields["index"].(json.Number); numbered {
+				at[index] = block
+			}
 		case "content_block_delta":
-			if block := streamed(blocks, fields["index"]); block != nil {
+			index, _ := fields["index"].(json.Number)
+			if block := at[index]; block != nil {
 				block.add(delta)
+			} else if len(blocks) > 0 {
+				blocks[len(blocks)-1].add(delta)
 			}
 		case "message_delta":
 			message = lenient.Merge(message, map[string]any{"usage": fields["usage"]})
@@ -55,21 +61,6 @@ func joinEvents(events []json.RawMessage, _ bool) (any, error) {
 	}
 	message["content"] = content
 	return message, nil
-}
-
-// streamed returns the block with an index, or the last one. It returns nil if there is none.
-func streamed(blocks []*streamedBlock, index any) *streamedBlock {
-	if number, isNumber := index.(json.Number); isNumber {
-		for _, block := range slices.Backward(blocks) {
-			if block.index == any(number) {
-				return block
-			}
-		}
-	}
-	if len(blocks) == 0 {
-		return nil
-	}
-	return blocks[len(blocks)-1]
 }
 
 // add adds a piece of the block.

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -43,6 +44,10 @@ type Client struct {
 
 // plainHTTP2 is the scheme of servers that speak HTTP/2 without TLS, which cannot be negotiated.
 const plainHTTP2 = "h2c://"
+
+// compressions are encodings that no request accepts. Other words, such as UTF-8, say nothing of
+// the body.
+var compressions = []string{"br", "deflate", "zstd", "compress"}
 
 // NewClient returns a client that reads answers of up to maxBytes and opens up to connections to
 // each host. HTTP/2 multiplexes many requests over one connection. Over HTTP/1.1 each request needs
@@ -134,7 +139,7 @@ func (c *Client) send(ctx context.Context, to provider.Endpoint, r *provider.Req
 	if response.StatusCode < 200 || response.StatusCode > 299 {
 		return nil, failureOf(response, to, r)
 	}
-	if encoding := response.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
+	if encoding := response.Header.Get("Content-Encoding"); slices.Contains(compressions, strings.ToLower(encoding)) {
 		return nil, &provider.Failure{Detail: fmt.Sprintf("the answer has the encoding %.20q, which the request does not accept: only gzip or none", encoding)}
 	}
 	body, err = io.ReadAll(io.LimitReader(response.Body, c.maxBytes+1))

@@ -37,6 +37,7 @@ func send(t *testing.T, to provider.Endpoint, timeout time.Duration) ([]byte, er
 
 func TestSend(t *testing.T) {
 	to := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Encoding", "utf-8") // as some servers say
 		_, _ = fmt.Fprintf(w, "%s %s %s %s %s", r.Method, r.URL, r.Header.Get("X-A"), r.Header.Get("Authorization"), r.Header.Get("Content-Type"))
 	})
 	got, err := send(t, to, time.Minute)

@@ -3,6 +3,7 @@ package lenient
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -74,5 +75,17 @@ func TestUsage(t *testing.T) {
 		if got != want {
 			t.Errorf("%s: got %q, want %q", usage, got, want)
 		}
+	}
+}
+
+// TestMergeReach checks that a piece continues none of the elements before the last ones.
+func TestMergeReach(t *testing.T) {
+	var list []any
+	for i := range reach + 1 {
+		list = mergeList(list, []any{map[string]any{"index": json.Number(strconv.Itoa(i))}})
+	}
+	list = mergeList(list, []any{map[string]any{"index": json.Number("1"), "id": "near"}, map[string]any{"index": json.Number("0"), "id": "far"}})
+	if near, far := At(list[1], "id"), At(list[0], "id"); near != "near" || far != nil || len(list) != reach+2 {
+		t.Errorf("got %v, %v and %d elements, want a piece of the element in reach and one by itself", near, far, len(list))
 	}
 }

@@ -120,6 +120,10 @@ func Merge(object, piece map[string]any) map[string]any {
 	return object
 }
 
+// reach is the number of last elements of a list of which a piece may continue one, so that a
+// stream of many costs no more for each.
+const reach = 100
+
 // mergeList returns a list with the elements of a further piece of it.
 func mergeList(list, piece []any) []any {
 	for _, added := range piece {
@@ -128,11 +132,11 @@ func mergeList(list, piece []any) []any {
 			list = append(list, added)
 			continue
 		}
-		i := len(list) - 1
-		for i >= 0 && !continues(list[i], element, i == len(list)-1) {
+		i, first := len(list)-1, max(len(list)-reach, 0)
+		for i >= first && !continues(list[i], element, i == len(list)-1) {
 			i--
 		}
-		if i < 0 {
+		if i < first {
 			list = append(list, Merge(nil, element))
 			continue
 		}
