@@ -23,6 +23,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/toolsandbox/toolsandbox/internal/telemetry"
+	"github.com/toolsandbox/toolsandbox/internal/testkit/porttest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -323,14 +324,7 @@ func TestTurnedOff(t *testing.T) {
 // A receiver that is not there does not keep a process from starting or, beyond the time it is
 // given, from ending.
 func TestNoReceiver(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := listener.Close(); err != nil {
-		t.Fatal(err)
-	}
-	tel, err := telemetry.Start(t.Context(), telemetry.Config{Endpoint: listener.Addr().String(), SampleRatio: 1, Metrics: true, MetricsInterval: time.Minute}, "p")
+	tel, err := telemetry.Start(t.Context(), telemetry.Config{Endpoint: porttest.Address(t), SampleRatio: 1, Metrics: true, MetricsInterval: time.Minute}, "p")
 	if err != nil {
 		t.Fatalf("Start: got %v, want nil", err)
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/toolsandbox/toolsandbox/internal/testkit/porttest"
 	"github.com/toolsandbox/toolsandbox/internal/testkit/s3test"
 	"github.com/toolsandbox/toolsandbox/runs/storage"
 )
@@ -197,12 +198,10 @@ func TestBucketErrors(t *testing.T) {
 func TestExistsWithoutAnswer(t *testing.T) {
 	failing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }))
 	defer failing.Close()
-	refusing := httptest.NewServer(http.NotFoundHandler())
-	refusing.Close()
 	t.Setenv("AWS_ACCESS_KEY_ID", "tester")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
 	t.Setenv("AWS_REGION", "us-east-1")
-	for name, endpoint := range map[string]string{"answers 500": failing.URL, "refuses the connection": refusing.URL} {
+	for name, endpoint := range map[string]string{"answers 500": failing.URL, "refuses the connection": "http://" + porttest.Address(t)} {
 		t.Setenv("AWS_ENDPOINT_URL", endpoint)
 		found, err := storage.Exists("s3://bucket/run")
 		if found || err == nil || errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "s3://bucket/run") {

@@ -261,7 +261,13 @@ func TestPlayerCheckOfModel(t *testing.T) {
 // stopped. The check must find that.
 func TestPlayerCheckOnResume(t *testing.T) {
 	t.Parallel()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }))
+	listener, err := net.Listen("tcp", porttest.Address(t)) // nobody else listens there after its end
+	if err != nil {
+		t.Fatal(err)
+	}
+	refuse := func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }
+	server := &httptest.Server{Listener: listener, Config: &http.Server{Handler: http.HandlerFunc(refuse)}} //nolint:gosec // a client of this test
+	server.Start()
 	args := []string{"run", "--agent", "openai:m", "--base-url", server.URL + "/v1", "--wait", "0s", "--out", filepath.Join(t.TempDir(), "out"), "turn_off_wifi"}
 	var stdout, stderr bytes.Buffer
 	if code := Main(args, &stdout, &stderr); code != 1 || !strings.Contains(stderr.String(), "1 of 1 rollouts have no score") {

@@ -22,6 +22,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.uber.org/goleak"
 
+	"github.com/toolsandbox/toolsandbox/internal/testkit/porttest"
 	"github.com/toolsandbox/toolsandbox/python"
 )
 
@@ -203,14 +204,12 @@ func TestKeyStaysHidden(t *testing.T) {
 	}
 	var left bytes.Buffer
 	log := func(cfg *ClientConfig) { cfg.Logger = slog.New(slog.NewTextHandler(&left, nil)) }
-	for i, answer := range replies {
+	fmt.Fprintln(&left, answerTo(t.Context(), newClient(t, "http://"+porttest.Address(t), log))) // nobody listens
+	for _, answer := range replies {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { answer.write(w) }))
 		c := newClient(t, server.URL, log)
 		fmt.Fprintln(&left, answerTo(t.Context(), c))
 		server.Close()
-		if i == 0 {
-			fmt.Fprintln(&left, answerTo(t.Context(), c)) // nobody listens
-		}
 		fmt.Fprintf(&left, "%v %+v %#v %#v %s\n", c, *c, c.cfg, c.cfg.Key, c.cfg.Key)
 		slog.New(slog.NewJSONHandler(&left, nil)).Info("key", "key", c.cfg.Key, "config", c.cfg)
 	}

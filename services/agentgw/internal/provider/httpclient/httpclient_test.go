@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
+	"github.com/toolsandbox/toolsandbox/internal/testkit/porttest"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 )
 
@@ -175,13 +176,11 @@ func slow(_ http.ResponseWriter, r *http.Request) {
 }
 
 func TestUnreachable(t *testing.T) {
-	server := httptest.NewServer(http.NotFoundHandler())
-	server.Close()
 	tests := map[string]struct {
 		base      string
 		retryable bool
 	}{
-		"refused":    {server.URL, true},
+		"refused":    {"http://" + porttest.Address(t), true},
 		"no address": {"http://[", false},
 		"a password": {"http://u:p4ss@127.0.0.1:1", true},
 	}
