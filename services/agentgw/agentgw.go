@@ -67,12 +67,7 @@ func Run(ctx context.Context, cfg Config, node rpc.Network, stores bus.AgentGate
 	}()
 	go func() {
 		defer cancel()
-		followed <- stores.WatchControl(drained, "", func(sweepID string, control *busv1.SweepControl) {
-			if control.CancelledRound != nil {
-				server.cancelled.markCancelled(sweepID, control.GetCancelledRound())
-			}
-			server.cancelled.setPaused(sweepID, control.GetPaused())
-		})
+		followed <- stores.WatchControl(drained, "", server.cancelled.apply)
 	}()
 	err = server.serve(ctx, work, node, replicas)
 	stop()
