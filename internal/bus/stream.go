@@ -187,6 +187,8 @@ func streamOf(subject string) string {
 		return "SNAPSHOT_" + shard
 	case "turn", "answer":
 		return recordingStream
+	case "tools":
+		return setupStream
 	}
 	return strings.ToUpper(kind)
 }

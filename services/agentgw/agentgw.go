@@ -63,7 +63,7 @@ func Run(ctx context.Context, cfg Config, node rpc.Network, stores bus.AgentGate
 	attached, followed := make(chan error, 1), make(chan error, 1)
 	go func() {
 		defer cancel()
-		attached <- server.serveAttached(ctx, drained, cfg, logger)
+		attached <- server.serveAttached(ctx, drained, cfg)
 	}()
 	go func() {
 		defer cancel()
