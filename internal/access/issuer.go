@@ -18,6 +18,8 @@ import (
 
 	"github.com/coreos/go-oidc/v3/oidc"
 	"github.com/go-jose/go-jose/v4"
+
+	"github.com/toolsandbox/toolsandbox/internal/pause"
 )
 
 const (
@@ -123,11 +125,7 @@ func (i *issuer) follow(ctx context.Context, logger *slog.Logger) {
 			wait = keysRetry
 			logger.Warn("keys of the issuer cannot be read, retrying", "issuer", i.cfg.URL, "error", err)
 		}
-		timer := time.NewTimer(wait)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
+		if !pause.For(ctx, wait) {
 			return
 		}
 	}

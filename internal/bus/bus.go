@@ -157,7 +157,7 @@ type (
 
 // These are the stores that each service may use.
 type (
-	// Orchestrator has all stores except Evaluations and Relay.
+	// Orchestrator has all stores except Scores, Evaluations and Relay.
 	Orchestrator struct {
 		Sweeps
 		Controls
@@ -189,6 +189,7 @@ type (
 	}
 	// Evaluator has the stores of scoring. It alone has Evaluations.
 	Evaluator struct {
+		ControlUpdates
 		Logs
 		Snapshots
 		Scores
@@ -237,7 +238,7 @@ func (b *Bus) AgentGateway() AgentGateway {
 
 // Evaluator returns the stores of the evaluator.
 func (b *Bus) Evaluator() Evaluator {
-	return Evaluator{b.Logs, b.Snapshots, b.Scores, b.ScoreRequests, b.Setups, b.Evaluations}
+	return Evaluator{b.ControlUpdates, b.Logs, b.Snapshots, b.Scores, b.ScoreRequests, b.Setups, b.Evaluations}
 }
 
 // Shards returns the number of log and of snapshot streams.

@@ -21,7 +21,13 @@ const (
 	abandonAfter = 100 * time.Millisecond
 	// followAhead is the number of messages that are read ahead of the handled one.
 	followAhead = 64
+	// fetchSilence is how long the client library waits for an answer to a request for messages. It
+	// reports no answer as it does the end of the messages.
+	fetchSilence = time.Second
 )
+
+// errIncomplete: a list of messages lacks some that the server has.
+var errIncomplete = errors.New("messages were lost on the way")
 
 // FollowLog calls handle for every log entry of a shard, in stream order, from the beginning, until
 // ctx is done (then it returns nil) or handle fails. The context of handle carries the publisher's
@@ -97,9 +103,23 @@ func (b *store) readAll(ctx context.Context, stream, filter string, headersOnly 
 	return b.readWith(ctx, stream, jetstream.ConsumerConfig{FilterSubject: filter, HeadersOnly: headersOnly}, visit)
 }
 
-// readWith is readAll for the messages that a configuration selects.
+// readWith is readAll for the messages that a configuration selects. It reads all of them again
+// after some were lost on the way.
 func (b *store) readWith(ctx context.Context, stream string, cfg jetstream.ConsumerConfig, visit func(jetstream.Msg)) error {
 	cfg.AckPolicy, cfg.MemoryStorage, cfg.InactiveThreshold = jetstream.AckNonePolicy, true, time.Minute
+	for start := time.Now(); ; {
+		err := b.readOnce(ctx, stream, cfg, visit)
+		if !errors.Is(err, errIncomplete) {
+			return err
+		}
+		if time.Since(start) > requestTimeout {
+			return unavailableError(stream, err)
+		}
+	}
+}
+
+// readOnce is readWith. The error is errIncomplete if messages were lost on the way.
+func (b *store) readOnce(ctx context.Context, stream string, cfg jetstream.ConsumerConfig, visit func(jetstream.Msg)) error {
 	var consumer jetstream.Consumer
 	err := attempt(ctx, stream, func(ctx context.Context) (err error) {
 		consumer, err = b.streams[stream].CreateConsumer(ctx, cfg)
@@ -112,23 +132,39 @@ func (b *store) readWith(ctx context.Context, stream string, cfg jetstream.Consu
 		// If this fails, the server removes the consumer after a while.
 		_ = b.streams[stream].DeleteConsumer(context.WithoutCancel(ctx), consumer.CachedInfo().Name)
 	}()
+	var visited uint64
 	for {
+		before, asked := visited, time.Now()
 		batch, err := consumer.FetchNoWait(followBatch)
 		if err != nil {
 			return err
 		}
-		n := 0
 		for msg := range batch.Messages() {
 			visit(msg)
-			n++
+			visited++
 		}
 		if err := errors.Join(batch.Error(), ctx.Err()); err != nil {
 			return err
 		}
-		if n == 0 {
-			return nil
+		if visited > before {
+			continue
 		}
+		if time.Since(asked) >= fetchSilence {
+			return errIncomplete // the request was lost, or its answer
+		}
+		return b.checkVisited(ctx, stream, consumer, visited)
 	}
+}
+
+// checkVisited returns errIncomplete unless as many messages arrived as the server sent.
+func (b *store) checkVisited(ctx context.Context, stream string, consumer jetstream.Consumer, visited uint64) error {
+	return attempt(ctx, stream, func(ctx context.Context) error {
+		info, err := consumer.Info(ctx)
+		if err == nil && info.Delivered.Consumer != visited {
+			err = errIncomplete
+		}
+		return err
+	})
 }
 
 // ResultIDs calls visit with the rollout id and the round of every result, as VisitResults does.

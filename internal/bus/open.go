@@ -10,6 +10,7 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/toolsandbox/toolsandbox/internal/pause"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 )
@@ -63,12 +64,7 @@ func initStream(ctx context.Context, js jetstream.JetStream, cfg Config, stream 
 			return fmt.Errorf("stream %s: %w: not created within %s (--bus-create-timeout): %w: see that the NATS servers have a leader and are as many as the %d replicas",
 				stream.Name, ErrUnavailable, cfg.CreateTimeout, err, cfg.Replicas)
 		}
-		timer := time.NewTimer(createPause)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-		case <-timer.C:
-		}
+		pause.For(ctx, createPause)
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/toolsandbox/toolsandbox/internal/pause"
 )
 
 // retentionKey is the key of the retention in the metadata of each stream.
@@ -56,12 +58,8 @@ func (b *store) retain(ctx context.Context, documents string, remove func(ctx co
 		if first || err != nil {
 			delay = min(delay, earlyPass)
 		}
-		timer := time.NewTimer(delay)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
+		if !pause.For(ctx, delay) {
 			return
-		case <-timer.C:
 		}
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/toolsandbox/toolsandbox/internal/instrument"
+	"github.com/toolsandbox/toolsandbox/internal/pause"
 )
 
 // These streams exist once.
@@ -158,12 +159,8 @@ func attempt(ctx context.Context, stream string, request func(ctx context.Contex
 		if time.Since(start) > requestTimeout {
 			return unavailableError(stream, err)
 		}
-		timer := time.NewTimer(delay)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
+		if !pause.For(ctx, delay) {
 			return unavailableError(stream, err)
-		case <-timer.C:
 		}
 	}
 }
@@ -187,6 +184,8 @@ func streamOf(subject string) string {
 		return "SNAPSHOT_" + shard
 	case "turn", "answer":
 		return recordingStream
+	case "tools":
+		return setupStream
 	}
 	return strings.ToUpper(kind)
 }
@@ -256,12 +255,8 @@ func (b *store) conflicting(ctx context.Context, stream, subject string) (*jetst
 		if time.Since(start) > replicaLag {
 			return nil, b.purge(ctx, stream, subject)
 		}
-		timer := time.NewTimer(retryDelay)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
+		if !pause.For(ctx, retryDelay) {
 			return nil, ctx.Err()
-		case <-timer.C:
 		}
 	}
 }

@@ -31,12 +31,8 @@ const (
 	ExitCancelled = 3
 )
 
-const (
-	// flushTimeout bounds the final telemetry flush.
-	flushTimeout = 2 * time.Second
-	// stopTimeout bounds the end of a service after its grace time. By then all contexts have ended.
-	stopTimeout = 2 * time.Second
-)
+// stopTimeout bounds the end of a service after its grace time. By then all contexts have ended.
+const stopTimeout = 2 * time.Second
 
 // ErrUsage marks an error in the command line: exit code 2.
 var ErrUsage = errors.New("usage")
@@ -82,7 +78,8 @@ func NewProcess(service rpc.Service, configure func(*pflag.FlagSet) Run, flags *
 
 // Run runs the service until ctx is done or a fatal error occurs. When ctx is done, the service
 // finishes what is in flight within the grace time (rpc.Node.Drain), and Run returns at most
-// stopTimeout and flushTimeout later, whatever hangs. Call it once, after the flags are set.
+// stopTimeout and the limit of telemetry.Finish later, whatever hangs. Call it once, after the
+// flags are set.
 func (p *Process) Run(ctx context.Context) (err error) {
 	if err := errors.Join(p.logging.Validate(), p.network.Validate(), p.probes.Validate(), p.export.Validate()); err != nil {
 		return UsageErrorf("%w", err)
@@ -97,13 +94,7 @@ func (p *Process) Run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() {
-		flush, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTimeout)
-		defer cancel()
-		if closeErr := traces.Close(flush); closeErr != nil {
-			logger.Warn("telemetry is incomplete", "error", closeErr)
-		}
-	}()
+	defer traces.Finish(ctx, logger)
 	ended := make(chan error, 1)
 	go func() { ended <- p.connect(ctx, rpc.Options{Logger: logger, Telemetry: traces}, probes) }()
 	return p.await(ctx, ended, logger)

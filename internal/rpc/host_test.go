@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/toolsandbox/toolsandbox/internal/pause"
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	"github.com/toolsandbox/toolsandbox/internal/testkit/porttest"
 	rpcv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/rpc/v1"
@@ -131,7 +132,7 @@ func TestToolHosts(t *testing.T) {
 	leave := serveToolHost(t, second, "b")
 	joined := within(t)
 	for _, addresses := caller.ToolHosts(); len(addresses) < 2; _, addresses = caller.ToolHosts() {
-		if !rpc.Sleep(joined, 10*time.Millisecond) {
+		if !pause.For(joined, 10*time.Millisecond) {
 			t.Fatal("the second tool host does not join")
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
+	"github.com/toolsandbox/toolsandbox/internal/pause"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	rpcv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/rpc/v1"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
@@ -99,7 +100,7 @@ func (n *Node) watchHosts(ctx context.Context) {
 			return
 		}
 		n.logger.Warn("the membership of the tool hosts cannot be followed, retrying", "error", err)
-		if !Sleep(ctx, followDelay) {
+		if !pause.For(ctx, followDelay) {
 			return
 		}
 	}

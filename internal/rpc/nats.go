@@ -19,6 +19,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/bom"
 	"github.com/toolsandbox/toolsandbox/internal/bus"
+	"github.com/toolsandbox/toolsandbox/internal/pause"
 )
 
 const (
@@ -67,12 +68,8 @@ func (w *startWait) retry(ctx context.Context, passes func(error) bool, try func
 			return err
 		}
 		w.report(err)
-		timer := time.NewTimer(natsReconnectWait)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
+		if !pause.For(ctx, natsReconnectWait) {
 			return ctx.Err()
-		case <-timer.C:
 		}
 	}
 }

@@ -13,6 +13,8 @@ import (
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+
+	"github.com/toolsandbox/toolsandbox/internal/pause"
 )
 
 const (
@@ -76,7 +78,7 @@ func (c *call) retry(ctx context.Context, try func(ctx context.Context, limit ti
 		if c.waits.failed != nil {
 			c.waits.failed(err)
 		}
-		if !c.canRetry(code, attempts) || !c.deadline.IsZero() && time.Until(c.deadline) <= delay || !Sleep(ctx, delay) {
+		if !c.canRetry(code, attempts) || !c.deadline.IsZero() && time.Until(c.deadline) <= delay || !pause.For(ctx, delay) {
 			return err
 		}
 		if code == codes.DeadlineExceeded {
@@ -91,21 +93,6 @@ func (c *call) canRetry(code codes.Code, attempts int) bool {
 		return isRetryable(code)
 	}
 	return code == codes.Unavailable && attempts < maxAttempts
-}
-
-// Sleep waits. It returns false if ctx ends first.
-func Sleep(ctx context.Context, d time.Duration) bool {
-	if ctx.Err() != nil {
-		return false
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
 
 // retryStream is a server stream that is reopened, as a call is retried, until the first message
@@ -269,7 +256,7 @@ func (e *brokenError) shouldReopen(ctx context.Context, since time.Time) bool {
 			e.waits.logger.Warn("service broke off its answer, retrying", append(attributes, "reason", e.GRPCStatus().Message())...)
 		})
 	}
-	return Sleep(ctx, initialBackoff)
+	return pause.For(ctx, initialBackoff)
 }
 
 // follow reads one stream. broken is the stream's error, handled that of handle.

@@ -154,9 +154,9 @@ func (t *Telemetry) Measures() bool { return t != nil && t.metrics != nil }
 func (t *Telemetry) Content() bool { return t.Enabled() && t.content }
 
 // flushLimit is the timeout of Finish.
-const flushLimit = time.Second
+const flushLimit = 2 * time.Second
 
-// Finish flushes pending data for up to a second, also when ctx is done, and stops the export. It
+// Finish flushes pending data for up to two seconds, also when ctx is done, and stops the export. It
 // logs what was not sent.
 func (t *Telemetry) Finish(ctx context.Context, logger *slog.Logger) {
 	flush, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushLimit)

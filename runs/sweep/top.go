@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/toolsandbox/toolsandbox/internal/pause"
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 	"github.com/toolsandbox/toolsandbox/runs/report"
 )
@@ -84,11 +85,7 @@ func (t *Top) Once(ctx context.Context, interval time.Duration) ([]report.SweepD
 	if _, err := t.Look(ctx); err != nil {
 		return nil, err
 	}
-	timer := time.NewTimer(interval)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
+	if !pause.For(ctx, interval) {
 		return nil, ctx.Err()
 	}
 	return t.Look(ctx)

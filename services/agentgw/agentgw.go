@@ -63,16 +63,11 @@ func Run(ctx context.Context, cfg Config, node rpc.Network, stores bus.AgentGate
 	attached, followed := make(chan error, 1), make(chan error, 1)
 	go func() {
 		defer cancel()
-		attached <- server.serveAttached(ctx, drained, cfg, logger)
+		attached <- server.serveAttached(ctx, drained, cfg)
 	}()
 	go func() {
 		defer cancel()
-		followed <- stores.WatchControl(drained, "", func(sweepID string, control *busv1.SweepControl) {
-			if control.CancelledRound != nil {
-				server.cancelled.markCancelled(sweepID, control.GetCancelledRound())
-			}
-			server.cancelled.setPaused(sweepID, control.GetPaused())
-		})
+		followed <- stores.WatchControl(drained, "", server.cancelled.apply)
 	}()
 	err = server.serve(ctx, work, node, replicas)
 	stop()

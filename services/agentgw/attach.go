@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"time"
 
@@ -26,7 +25,7 @@ const (
 
 // serveAttached serves attached agents until drained is done. Then it ends their streams at once,
 // and the agents reconnect. Streams that open after ctx go to other replicas.
-func (s *Server) serveAttached(ctx, drained context.Context, cfg Config, log *slog.Logger) error {
+func (s *Server) serveAttached(ctx, drained context.Context, cfg Config) error {
 	if cfg.AttachListen == "" {
 		<-drained.Done()
 		return nil
@@ -50,7 +49,6 @@ func (s *Server) serveAttached(ctx, drained context.Context, cfg Config, log *sl
 	if err != nil {
 		return fmt.Errorf("--attach-listen: %w", err)
 	}
-	s.agents.SetLogger(log)
 	srv := grpc.NewServer(options...)
 	agentv1.RegisterAttachServiceServer(srv, s.agents)
 	serveErr := make(chan error, 1)

@@ -9,6 +9,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/model"
 
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 )
 
 var (
@@ -70,6 +71,19 @@ func (c *cancellations) end(sweep string, r *activeTurn) {
 	if delete(c.turns[sweep], r); len(c.turns[sweep]) == 0 {
 		delete(c.turns, sweep)
 	}
+}
+
+// apply applies the control state of a sweep. That of a deleted one is empty: another sweep may have
+// its id once its mark is removed.
+func (c *cancellations) apply(sweep string, control *busv1.SweepControl) {
+	if control.CancelledRound != nil {
+		c.markCancelled(sweep, control.GetCancelledRound())
+	} else {
+		c.mu.Lock()
+		delete(c.lastCancelled, sweep)
+		c.mu.Unlock()
+	}
+	c.setPaused(sweep, control.GetPaused())
 }
 
 // markCancelled cancels the turns of a sweep up to and including a round, and those that come

@@ -1,16 +1,21 @@
 package agentgw
 
 import (
+	"context"
+	"errors"
 	"io"
 	"net/http"
 	"sync"
 	"sync/atomic"
 	"testing"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/toolsandbox/toolsandbox/internal/testkit/natstest"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/ratelimit"
 
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 )
 
 // wantThrottled expects a turn that did not begin and may begin later.
@@ -112,6 +117,26 @@ func TestCancelledRetries(t *testing.T) {
 	wantThrottled(t, "without budgets", got, err)
 	if err := server.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestCancelledID cancels a sweep. After its deletion another one has its id.
+func TestCancelledID(t *testing.T) {
+	var c cancellations
+	request := &agentgwv1.RespondRequest{RolloutId: "s.0"}
+	for _, test := range []struct {
+		control *busv1.SweepControl
+		want    error
+	}{
+		{&busv1.SweepControl{CancelledRound: proto.Int32(0)}, errCancelled},
+		{&busv1.SweepControl{Deleted: true}, nil},
+	} {
+		c.apply("s", test.control)
+		turn, end := c.begin(t.Context(), request)
+		if got := context.Cause(turn); !errors.Is(got, test.want) {
+			t.Errorf("%v: got %v, want %v", test.control, got, test.want)
+		}
+		end()
 	}
 }
 

@@ -201,8 +201,9 @@ func (s *Server) serveForwarded() (stop func(ctx context.Context) error, err err
 				turn.Failure = failure
 			}
 		}
-		if raw, err = proto.Marshal(turn); err != nil {
-			return nil // the requesting replica retries
+		raw, err = proto.Marshal(turn)
+		if err != nil {
+			raw, _ = proto.Marshal(&agentgwv1.ForwardedTurn{Code: int32(codes.Internal), Message: "the turn cannot be forwarded: " + err.Error()})
 		}
 		return raw
 	})

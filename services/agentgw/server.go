@@ -110,7 +110,7 @@ func newServer(
 	if err != nil {
 		return nil, err
 	}
-	agents := attach.New(relay, cfg.PluginMessageBytes, cmp.Or(cfg.RetryWait, attach.InitialBackoff))
+	agents := attach.New(relay, cfg.PluginMessageBytes, cmp.Or(cfg.RetryWait, attach.InitialBackoff), logger)
 	plugins := plugin.NewDialer(plugin.Config{
 		Connections: cfg.PluginConnections, MessageBytes: cfg.PluginMessageBytes, TurnBytes: cfg.PluginTurnBytes, RetryWait: cfg.RetryWait, Roots: roots,
 	}, agents)

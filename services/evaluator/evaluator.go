@@ -115,6 +115,13 @@ func follow(ctx context.Context, cfg Config, b bus.Evaluator, s *scorer, assembl
 		})
 	}
 	group.Go(func() error {
+		return b.WatchControl(ctx, "", func(sweepID string, control *busv1.SweepControl) {
+			if control.GetDeleted() {
+				assembler.Forget(sweepID)
+			}
+		})
+	})
+	group.Go(func() error {
 		return b.FollowScoreRequests(ctx, func(request *busv1.Result) error {
 			return s.retryUnavailable(ctx, func() error { return s.handleRequest(ctx, request) })
 		})

@@ -16,6 +16,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
@@ -52,7 +53,7 @@ func TestResults(t *testing.T) {
 	unscored := func() *busv1.Result { return &busv1.Result{MilestoneCount: 2, MessageCount: 4} }
 	failed := caused(&busv1.Result{MilestoneCount: 2, MessageCount: 4, TurnCount: 30}, busv1.CauseKind_CAUSE_KIND_MODEL_FAILURE, "KeyError")
 	broken := func(detail string) *busv1.Result {
-		return &busv1.Result{End: &busv1.End{Reason: infrastructure, Detail: "cannot be scored: " + detail}}
+		return &busv1.Result{End: &busv1.End{Reason: infrastructure, Detail: "cannot be scored: " + detail, FailureClass: agentgwv1.FailureClass_FAILURE_CLASS_INTERNAL}}
 	}
 	tests := []struct {
 		name   string

@@ -86,11 +86,7 @@ func (s *scorer) storeResult(ctx context.Context, trajectory *assemble.Trajector
 	if errors.Is(err, errUnscorable) {
 		// No retry makes this trajectory scorable, so its result contains the reason.
 		s.logger.Error("rollout cannot be scored", "rollout", trajectory.Rollout.GetId(), "error", err)
-		end := &busv1.End{Reason: busv1.EndReason_END_REASON_INFRASTRUCTURE, Detail: err.Error()}
-		if measure.IsFailure(err) {
-			end.ExceptionType = measure.Exception
-		}
-		result, err = &busv1.Result{End: end}, nil
+		result, err = &busv1.Result{End: unscoredEnd(err)}, nil
 	}
 	if err != nil {
 		return err
@@ -137,10 +133,18 @@ func (s *scorer) scoreStored(ctx context.Context, rollout *busv1.Rollout, round 
 		return nil
 	}
 	s.logger.Error("rollout cannot be scored", "rollout", id, "error", err)
+	return s.publishFailure(ctx, rollout, round, unscoredEnd(err))
+}
+
+// unscoredEnd returns the end of a rollout that cannot be scored.
+func unscoredEnd(err error) *busv1.End {
 	end := &busv1.End{
 		Reason: busv1.EndReason_END_REASON_INFRASTRUCTURE, Detail: err.Error(), FailureClass: agentgwv1.FailureClass_FAILURE_CLASS_INTERNAL,
 	}
-	return s.publishFailure(ctx, rollout, round, end)
+	if measure.IsFailure(err) {
+		end.ExceptionType = measure.Exception
+	}
+	return end
 }
 
 // result scores a trajectory and checks its user, unless that is a script. It does not read the

@@ -34,7 +34,7 @@ func (s *server) GetSweep(ctx context.Context, req *orchestratorv1.GetSweepReque
 		err = s.backlog(ctx, info.GetId(), info.GetProgress())
 	}
 	if err == nil && detailed {
-		info.Spent, err = s.spendings.of(ctx, s.bus.Recordings, info.GetId())
+		info.Spent, err = s.spendings.of(ctx, s.bus.Recordings, createdSweep{info.GetId(), info.GetCreated().AsTime()})
 	}
 	if err != nil {
 		return nil, statusOf(err)

@@ -15,7 +15,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
 	"github.com/toolsandbox/toolsandbox/internal/instrument"
-	"github.com/toolsandbox/toolsandbox/internal/rpc"
+	"github.com/toolsandbox/toolsandbox/internal/pause"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 )
 
@@ -55,7 +55,7 @@ func exportGauges(ctx context.Context, stores bus.Orchestrator, replicas *bus.Re
 	for ctx.Err() == nil {
 		if err := stores.WatchControl(ctx, "", g.setControl); err != nil {
 			logger.Warn("jobs of paused sweeps may count as pending, retrying", "error", err)
-			rpc.Sleep(ctx, time.Second)
+			pause.For(ctx, time.Second)
 		}
 	}
 	return nil

@@ -3,6 +3,7 @@ package orchestrator
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 
@@ -17,7 +18,13 @@ const maxSpendings = 1024
 // Safe for concurrent use.
 type spendings struct {
 	mu    sync.Mutex
-	known *simplelru.LRU[string, spending]
+	known *simplelru.LRU[createdSweep, spending]
+}
+
+// createdSweep is a sweep. After its deletion another one may have its id.
+type createdSweep struct {
+	id      string
+	created time.Time
 }
 
 // spending is what a sweep has spent up to a revision.
@@ -27,28 +34,28 @@ type spending struct {
 }
 
 func newSpendings() (*spendings, error) {
-	known, err := simplelru.NewLRU[string, spending](maxSpendings, nil)
+	known, err := simplelru.NewLRU[createdSweep, spending](maxSpendings, nil)
 	return &spendings{known: known}, err
 }
 
 // of returns what the models of a sweep have spent.
-func (s *spendings) of(ctx context.Context, recordings bus.Recordings, sweepID string) (*agentgwv1.Cost, error) {
+func (s *spendings) of(ctx context.Context, recordings bus.Recordings, sweep createdSweep) (*agentgwv1.Cost, error) {
 	s.mu.Lock()
-	now, ok := s.known.Get(sweepID)
+	now, ok := s.known.Get(sweep)
 	s.mu.Unlock()
 	var err error
 	if ok && now.revision > 0 {
 		var added bus.Cost
-		added, now.revision, err = recordings.SpendingAfter(ctx, sweepID, now.revision)
+		added, now.revision, err = recordings.SpendingAfter(ctx, sweep.id, now.revision)
 		now.cost = now.cost.Plus(added)
 	} else {
-		now.cost, now.revision, err = recordings.Spending(ctx, sweepID)
+		now.cost, now.revision, err = recordings.Spending(ctx, sweep.id)
 	}
 	if err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.known.Add(sweepID, now)
+	s.known.Add(sweep, now)
 	return &agentgwv1.Cost{Tokens: now.cost.Tokens, Micros: now.cost.Micros}, nil
 }

@@ -25,7 +25,7 @@ type Config struct {
 	CachedSessions int
 	// CacheBytes is the limit of the tables of sessions in memory, in bytes.
 	CacheBytes int
-	// MaxRows is the limit of rows in the tables of a session.
+	// MaxRows is the limit of rows that calls add to a session.
 	MaxRows int
 	// MaxCalls is the limit of calls per batch.
 	MaxCalls int
@@ -55,7 +55,7 @@ func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&c.Dir, "toolhost-dir", c.Dir, "directory for the sessions of this tool host")
 	fs.IntVar(&c.CachedSessions, "toolhost-cached-sessions", c.CachedSessions, "sessions kept in memory")
 	fs.IntVar(&c.CacheBytes, "toolhost-cache-bytes", c.CacheBytes, "bytes of tables kept in memory; other sessions are read from disk again")
-	fs.IntVar(&c.MaxRows, "toolhost-max-rows", c.MaxRows, "most rows of one session")
+	fs.IntVar(&c.MaxRows, "toolhost-max-rows", c.MaxRows, "most rows that calls add to a session")
 	fs.IntVar(&c.MaxCalls, "toolhost-max-calls", c.MaxCalls, "most concurrent calls in one session")
 	fs.IntVar(&c.MaxBytes, "toolhost-max-bytes", c.MaxBytes, "most bytes of answers and tables that one execution stores")
 	c.RegisterServiceFlags(fs)

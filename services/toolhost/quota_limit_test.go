@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/toolsandbox/toolsandbox/internal/testkit/natstest"
+	"github.com/toolsandbox/toolsandbox/internal/testkit/worldtest"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
@@ -29,7 +30,7 @@ func TestQuota(t *testing.T) {
 		calls []*worldv1.Message
 		want  string
 	}{
-		{"rows", func(cfg *host.Config) { cfg.MaxRows = 3 }, slices.Repeat([]*worldv1.Message{addContact(2, "Bob")}, 2), "4 rows, at most 3"},
+		{"rows", func(cfg *host.Config) { cfg.MaxRows = 1 }, slices.Repeat([]*worldv1.Message{addContact(2, "Bob")}, 2), "2 rows more than at the start, at most 1"},
 		{"bytes", func(cfg *host.Config) { cfg.MaxBytes = 4096 }, []*worldv1.Message{addContact(2, strings.Repeat("x", 5000))}, "at once, at most 4096"},
 		{"calls", func(cfg *host.Config) { cfg.MaxCalls = 2 }, slices.Repeat([]*worldv1.Message{wifi}, 3), "3 calls at once, at most 2"},
 	}
@@ -57,6 +58,25 @@ func TestQuota(t *testing.T) {
 				t.Errorf("snapshots: got %d, error %v, want that of the accepted batch", len(snapshots), err)
 			}
 		})
+	}
+}
+
+// TestLargeWorld starts with more than calls may add, or store at once. Calls are not to blame.
+func TestLargeWorld(t *testing.T) {
+	client := serve(t, filepath.Join(t.TempDir(), storeFile), natstest.Start(t), ownsAll, func(cfg *host.Config) { cfg.MaxRows, cfg.MaxBytes = 1, 4096 }).client
+	many, large := smallSetup("many"), smallSetup("large")
+	contacts := many.GetTables()[2]
+	for i := range 5 {
+		contacts.Rows = append(contacts.Rows, worldtest.Contact(fmt.Sprint("b", i), "Bob", "+14085550001", false))
+	}
+	create(t, client, "many", many)
+	run(t, client, "many", 5, addContact(4, "Cid"))
+	large.GetTables()[2].Rows[0] = worldtest.Contact("a", strings.Repeat("x", 5000), "+14085550000", true)
+	create(t, client, "large", large)
+	run(t, client, "large", 5, call(4, worldv1.Role_ROLE_AGENT, "set_wifi_status(False)"))
+	_, err := client.Execute(t.Context(), &toolhostv1.ExecuteRequest{SessionId: "large", Index: 6, Calls: []*worldv1.Message{addContact(5, "Bob")}})
+	if status.Code(err) != codes.InvalidArgument || !strings.Contains(err.Error(), "invalid setup large: the tables that a call writes have 50") {
+		t.Errorf("write of a large table: got %v, want %v that names it", err, codes.InvalidArgument)
 	}
 }
 

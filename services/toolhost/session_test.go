@@ -364,7 +364,7 @@ func TestCreateSession(t *testing.T) {
 func TestExecuteRefused(t *testing.T) {
 	bus := natstest.Start(t)
 	client := serve(t, filepath.Join(t.TempDir(), storeFile), bus, ownsAllBut("elsewhere"), func(cfg *host.Config) {
-		cfg.MaxRows, cfg.MaxCalls, cfg.MaxBytes = 3, 2, 4096
+		cfg.MaxRows, cfg.MaxCalls, cfg.MaxBytes = 1, 2, 4096
 	}).client
 	create(t, client, "s", smallSetup("small"))
 	agent, user := worldv1.Role_ROLE_AGENT, worldv1.Role_ROLE_USER

@@ -113,22 +113,19 @@ type conversation struct {
 }
 
 // New returns an empty registry that sends requests of at most messageBytes. Agents that answer
-// UNAVAILABLE are retried with exponential backoff that starts with pause.
-func New(relay Relay, messageBytes int, pause time.Duration) *Registry {
+// UNAVAILABLE are retried with exponential backoff that starts with pause. The log tells which
+// agents attach, detach and are waited for.
+func New(relay Relay, messageBytes int, pause time.Duration, log *slog.Logger) *Registry {
 	affinity, err := lru.New[conversation, *agentStream](maxAffinities)
 	if err != nil {
 		panic(err) // only for a size below 1
 	}
 	return &Registry{
-		relay: relay, messageBytes: messageBytes, initialBackoff: pause, log: slog.New(slog.DiscardHandler),
+		relay: relay, messageBytes: messageBytes, initialBackoff: pause, log: log,
 		agents: make(map[Address]*agent), demands: make(map[Address]*demand), changed: make(chan struct{}), affinity: affinity,
 		lastNotice: make(map[string]time.Time),
 	}
 }
-
-// SetLogger sets the logger for agents that attach and detach. Call it before the registry is
-// served.
-func (r *Registry) SetLogger(log *slog.Logger) { r.log = log }
 
 // Wait waits for goroutines of streams whose handlers have returned. Call it when the server has
 // stopped.

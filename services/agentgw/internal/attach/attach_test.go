@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"runtime"
 	"sync"
@@ -39,7 +40,7 @@ type replica struct {
 
 func startReplica(t *testing.T, relay attach.Relay) replica {
 	t.Helper()
-	registry := attach.New(relay, 1<<20, 5*time.Millisecond)
+	registry := attach.New(relay, 1<<20, 5*time.Millisecond, slog.New(slog.DiscardHandler))
 	listener := bufconn.Listen(1 << 16)
 	srv := grpc.NewServer(grpc.WaitForHandlers(true), grpc.MaxRecvMsgSize(8<<20))
 	agentv1.RegisterAttachServiceServer(srv, registry)

@@ -33,8 +33,7 @@ func TestNotice(t *testing.T) {
 	var log bytes.Buffer
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		registry := attach.New(noRelay{}, 1<<20, attach.InitialBackoff)
-		registry.SetLogger(slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		registry := attach.New(noRelay{}, 1<<20, attach.InitialBackoff, slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 			if a.Key == slog.TimeKey {
 				return slog.Duration("at", a.Value.Time().Sub(start).Round(time.Second))
 			}

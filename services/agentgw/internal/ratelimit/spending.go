@@ -33,9 +33,9 @@ func (l *Limiter) sweepSpend(ctx context.Context, sweep string) (*sweepSpend, er
 	l.mu.Lock()
 	now := time.Now()
 	s := l.spends[sweep]
-	if s == nil {
+	if s == nil || s.isIdle(now) { // another sweep may have got the id
 		for name, old := range l.spends {
-			if old.running == 0 && now.Sub(old.active) > idleTimeout {
+			if old.isIdle(now) {
 				old.cancel()
 				delete(l.spends, name)
 			}
@@ -46,6 +46,10 @@ func (l *Limiter) sweepSpend(ctx context.Context, sweep string) (*sweepSpend, er
 	s.active = now
 	l.mu.Unlock()
 	return s, s.load(ctx)
+}
+
+func (s *sweepSpend) isIdle(now time.Time) bool {
+	return s.running == 0 && now.Sub(s.active) > idleTimeout
 }
 
 // load reads the spending so far, and starts to follow that of other replicas.

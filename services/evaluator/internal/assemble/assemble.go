@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"google.golang.org/protobuf/proto"
@@ -137,6 +138,15 @@ func (a *Assembler) Done(rolloutID string, round int32) {
 		a.done[rolloutID] = max(a.done[rolloutID], round)
 	}
 	a.notify(rolloutID)
+}
+
+// Forget drops all rollouts of a deleted sweep. Another sweep may have its id later.
+func (a *Assembler) Forget(sweepID string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	prefix := sweepID + "."
+	maps.DeleteFunc(a.done, func(id string, _ int32) bool { return strings.HasPrefix(id, prefix) })
+	maps.DeleteFunc(a.pending, func(id string, _ *rolloutState) bool { return strings.HasPrefix(id, prefix) })
 }
 
 // state returns the state of a rollout, nil if it is done.

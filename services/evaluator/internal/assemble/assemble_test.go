@@ -252,6 +252,16 @@ func TestDoneRolloutsAreIgnored(t *testing.T) {
 			t.Error("s.1 after Done: got a trajectory, want none")
 		}
 	}
+	a.Forget("s")
+	for _, r := range []*recording{done, fresh} {
+		got := false
+		for _, e := range append(r.snapshots, r.log...) {
+			got = deliver(t, a, r, e) != nil || got
+		}
+		if !got {
+			t.Errorf("%s of another sweep with the id: got no trajectory", r.id)
+		}
+	}
 }
 
 // TestIncomplete checks that a trajectory waits for a version in its log.

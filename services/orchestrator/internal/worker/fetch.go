@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
-	"github.com/toolsandbox/toolsandbox/internal/rpc"
+	"github.com/toolsandbox/toolsandbox/internal/pause"
 )
 
 // followQueues calls begin with each sweep that has jobs and no fetcher in this process.
@@ -46,7 +46,7 @@ func (w *Worker) lookForPause(ctx context.Context, sweepID string) {
 			return
 		}
 		w.peers.Logger.Warn("cannot read whether the sweep is paused, retrying", "sweep", sweepID, "error", err)
-		rpc.Sleep(ctx, time.Second)
+		pause.For(ctx, time.Second)
 	}
 }
 
@@ -71,7 +71,7 @@ func (w *Worker) fetch(ctx context.Context, sweepID string) {
 		if err != nil && ctx.Err() == nil {
 			w.peers.Logger.Warn("cannot fetch jobs, retrying", "sweep", sweepID, "error", err)
 			f.queue = nil // the server may have removed its consumer
-			rpc.Sleep(ctx, time.Second)
+			pause.For(ctx, time.Second)
 		}
 		if !more && err == nil && w.scheduler.detach(sweepID, announcements) {
 			return

@@ -216,6 +216,13 @@ func (s *scheduler) control(sweepID string, now sweepControl) (withdrawn []*bus.
 	return withdrawn
 }
 
+// forget drops what holds for a sweep.
+func (s *scheduler) forget(sweepID string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.controls, sweepID)
+}
+
 // pauseUnlessKnown pauses a sweep of which the worker has received nothing.
 func (s *scheduler) pauseUnlessKnown(sweepID string) {
 	s.mu.Lock()

@@ -23,7 +23,7 @@ func (r *runner) execute(ctx context.Context, now *float64) (*busv1.Turn, *busv1
 		}
 		response, err = r.run(ctx, now)
 	}
-	if status.Code(err) == codes.ResourceExhausted {
+	if status.Code(err) == codes.ResourceExhausted && len(r.state.Calls()) > 0 {
 		return nil, quotaEnd(r.state, status.Convert(err).Message()), nil
 	}
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
-	"github.com/toolsandbox/toolsandbox/internal/rpc"
+	"github.com/toolsandbox/toolsandbox/internal/pause"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 )
@@ -65,7 +65,7 @@ func (r *runner) throttled(ctx context.Context, throttled *agentgwv1.Throttled) 
 
 // wait pauses before a turn is retried.
 func (r *runner) wait(ctx context.Context) error {
-	if !rpc.Sleep(ctx, throttlePause) {
+	if !pause.For(ctx, throttlePause) {
 		return ctx.Err()
 	}
 	return nil

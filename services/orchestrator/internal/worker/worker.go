@@ -250,9 +250,16 @@ func (w *Worker) followResults(ctx context.Context) error {
 	})
 }
 
-// watchControl caches the control state of all sweeps.
+// watchControl caches the control state of all sweeps that are not deleted.
 func (w *Worker) watchControl(ctx context.Context) error {
 	return w.peers.Bus.WatchControl(ctx, "", func(sweepID string, control *busv1.SweepControl) {
+		if control.GetDeleted() {
+			w.mu.Lock()
+			delete(w.controls, sweepID)
+			w.mu.Unlock()
+			w.scheduler.forget(sweepID)
+			return
+		}
 		w.mu.Lock()
 		w.controls[sweepID] = control
 		w.mu.Unlock()

@@ -74,7 +74,7 @@ type Config struct {
 	CachedSessions int
 	// CacheBytes is the maximum size of the tables of sessions in memory, in bytes.
 	CacheBytes int
-	// MaxRows is the maximum number of rows in a session's tables.
+	// MaxRows is the maximum number of rows in a session's tables beyond those at its start.
 	MaxRows int
 	// MaxCalls is the maximum number of calls in a batch.
 	MaxCalls int

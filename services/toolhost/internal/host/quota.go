@@ -17,18 +17,19 @@ const (
 	amplified = 10
 )
 
-// withinQuota checks an execution whose outcome and table versions have size bytes. The error is
-// ErrTool if a tool of the pack makes it too large, ErrQuota if the calls do.
-func (h *Host) withinQuota(world *session.World, calls []*worldv1.Message, answers []executor.Answer, size int) error {
-	rows := 0
-	for _, table := range world.Tables() {
-		rows += len(world.Rows(table.Name))
-	}
-	if rows > h.cfg.MaxRows {
-		return fmt.Errorf("%w: %d rows, at most %d", ErrQuota, rows, h.cfg.MaxRows)
+// withinQuota checks an execution of calls whose outcome and table versions have size bytes. The
+// error is ErrSetup if the starting rows make it too large, ErrTool if a tool of the pack does,
+// ErrQuota if the calls do.
+func (h *Host) withinQuota(setup *compiledSetup, world *session.World, calls []*worldv1.Message, answers []executor.Answer, size int) error {
+	if added := rowsOf(world) - rowsOf(&setup.world); added > h.cfg.MaxRows {
+		return fmt.Errorf("%w: %d rows more than at the start, at most %d", ErrQuota, added, h.cfg.MaxRows)
 	}
 	if size <= h.cfg.MaxBytes {
 		return nil
+	}
+	if start := setup.startingBytes(world); start > size/2 {
+		return fmt.Errorf("%w %s: the tables that a call writes have %d bytes at the start: expected at most %d, or a larger --toolhost-max-bytes of the tool host",
+			ErrSetup, setup.name, start, h.cfg.MaxBytes)
 	}
 	for _, answer := range answers {
 		if h.isLarge(answer.Tool, len(answer.Content), proto.Size(calls[answer.Call])) {
@@ -41,6 +42,23 @@ func (h *Host) withinQuota(world *session.World, calls []*worldv1.Message, answe
 		}
 	}
 	return fmt.Errorf("%w: %d bytes of answers and tables at once, at most %d", ErrQuota, size, h.cfg.MaxBytes)
+}
+
+func rowsOf(world *session.World) (rows int) {
+	for _, table := range world.Tables() {
+		rows += len(world.Rows(table.Name))
+	}
+	return rows
+}
+
+// startingBytes returns the size of the starting rows of the tables that were written.
+func (s *compiledSetup) startingBytes(written *session.World) (bytes int) {
+	for _, table := range written.Tables() {
+		if written.Written(table.Name) {
+			bytes += proto.Size(session.Encode(table.Name, 0, s.world.Rows(table.Name)))
+		}
+	}
+	return bytes
 }
 
 // isLarge reports whether a tool of a pack is at fault for a large answer. A built-in tool returns

@@ -5,6 +5,8 @@ package retry
 import (
 	"context"
 	"time"
+
+	"github.com/toolsandbox/toolsandbox/internal/pause"
 )
 
 // MaxRetryAfter is the longest Retry-After that a turn waits for. The caller delays the next turn
@@ -63,11 +65,7 @@ func (p Policy) Do(ctx context.Context, attempt func(ctx context.Context) Outcom
 		if !lastsLonger(ctx, wait+last.Expected) {
 			return last.Err
 		}
-		timer := time.NewTimer(wait)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
+		if !pause.For(ctx, wait) {
 			return last.Err
 		}
 	}
