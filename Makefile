@@ -194,7 +194,7 @@ test-python: $(VENV)/ready ## Run the tests of the Python SDK
 	cd sdk/python && PYTHONPATH=src $(VENV)/bin/python -m unittest discover -s tests
 
 .PHONY: check
-check: check-format check-docs check-modules check-vet lint check-python check-proto check-generated check-scenarios check-observability check-k8s ## Run every check that is not a test
+check: check-format check-docs check-modules lint check-python check-proto check-generated check-scenarios check-observability check-k8s ## Run every check that is not a test
 
 # The database is not reachable everywhere: without it the check says so and passes, with it a finding fails.
 .PHONY: check-vulnerabilities
@@ -229,14 +229,8 @@ check-modules: ## Each module is tidy and builds by itself, without the workspac
 		(cd $$module && GOWORK=off go list -export ./... >/dev/null) || exit 1; \
 	done
 
-.PHONY: check-vet
-check-vet: ## go vet
-	go vet $(call packages,$(MODULES))
-	go vet -tags llama,jaeger ./e2e
-	go vet -tags release ./tools/cmd/release
-
 .PHONY: lint
-lint: $(BIN)/golangci-lint ## golangci-lint with the rules of .golangci.yml
+lint: $(BIN)/golangci-lint ## golangci-lint, which includes go vet, with the rules of .golangci.yml
 	$(BIN)/golangci-lint run $(call packages,$(MODULES))
 	cd tools/k8s && GOWORK=off $(BIN)/golangci-lint run ./...
 
@@ -260,8 +254,8 @@ check-generated: $(PROTO_TOOLS) $(VENV)/ready ## Committed code is what the prot
 	go run ./tools/cmd/bundle -check runs/view/page
 
 .PHONY: check-scenarios
-check-scenarios: ## The catalogue is written in its canonical form
-	go run ./cmd/toolsandbox scenario fmt --check packs/phone/*.yaml packs/phone/worlds/*.yaml
+check-scenarios: build ## The catalogue is written in its canonical form
+	$(BIN)/toolsandbox scenario fmt --check packs/phone/*.yaml packs/phone/worlds/*.yaml
 
 .PHONY: check-observability
 check-observability: ## Dashboard, alert rules and the reference of metrics are what the table of metrics says
