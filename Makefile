@@ -11,7 +11,8 @@ BENCHTIME ?= 1s
 TEST_TIMEOUT ?= 20m
 
 # Never cached: tests read scenarios, documents and vectors of other modules, which Go's cache does not look at.
-TEST_FLAGS := -count=1 -vet=off -timeout $(TEST_TIMEOUT)
+# GOGC is for compiling: programs that tests start pace their own garbage collection, unless it is set.
+TEST_FLAGS := -count=1 -vet=off -timeout $(TEST_TIMEOUT) -exec 'env -u GOGC'
 
 # go.work is the one list of modules. Those of TOOL_MODULES stay out of it, so that what they require raises nothing else:
 # tools/lint pins the linter, tools/k8s checks manifests with the libraries of kustomize, Helm and Kubernetes, tools/cluster
