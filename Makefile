@@ -28,15 +28,21 @@ packages = $(addsuffix /...,$(1))
 TESTED = $(eval TESTED := $(shell go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}}{{end}}' $(call packages,$(MODULES))))$(TESTED)
 # Those whose code or tests start goroutines, or something that does: they are tested with the race detector. Tests that
 # merely run beside each other do not count.
-CONCURRENT := ^[[:space:]]*(defer )?go (func|[a-zA-Z.]+)\(|\.Go\(|AfterFunc\(|httptest\.|process\.(Run|Start)\(|/(internal/(bus|rpc|natsserver|store)|runs/standalone)"|nats-server/v2/server"
+CONCURRENT := ^[[:space:]]*(defer )?go (func|[a-zA-Z.]+)\(|\.Go\(|AfterFunc\(|httptest\.|process\.(Run|Start)\(|/(internal/(natsserver|testkit/natstest)|runs/standalone)"|nats-server/v2/server"
 RACE = $(eval RACE := $(shell for dir in $(TESTED); do ! grep -qE '$(CONCURRENT)' $$dir/*.go || echo $$dir; done))$(RACE)
 # The tests of cli start all services, each anew, and take six times as long with the race detector: only make test-all
 # has it, for those that play. Those of e2e start programs that are built without it. Of the interpreter, which starts
 # no goroutine, a test runs programs at once.
 CLI := $(CURDIR)/cmd/toolsandbox/internal/cli
 INTERP := $(CURDIR)/python/interp
-UNRACED := $(CLI) $(INTERP) $(CURDIR)/e2e
+UNRACED := $(CURDIR)/e2e $(CLI) $(INTERP)
 PLAYED := ^(TestRun|TestConcurrent$$)
+# A file of a package of RACE with the constraint !race has tests that take several times as long with the race detector and
+# start nothing that another test of the package does not start too. They run without it.
+ALONE = $(eval ALONE := $(shell grep -l '^//go:build !race' $(wildcard $(addsuffix /*_test.go,$(filter-out $(UNRACED),$(RACE))))))$(ALONE)
+ALONE_NAMES = $(shell sed -nE 's/^func (Test[A-Za-z0-9_]*).*/\1/p' $(ALONE))
+ALONE_DIRS = $(sort $(patsubst %/,%,$(dir $(ALONE))))
+only = -run "^($$(tr ' ' '|' <<<'$(strip $(1))'))$$"
 # A program with the race detector waits for a second at its end, for goroutines that are left. Tests leave none.
 export GORACE ?= atexit_sleep_ms=0
 
@@ -112,11 +118,13 @@ test: test-go test-python ## Run the tests that are quick, with the race detecto
 test-go: $(VENV)/ready
 	go test $(TEST_FLAGS) $(QUICK) $(UNRACED) $(filter-out $(RACE),$(TESTED))
 	go test $(TEST_FLAGS) $(QUICK) -race $(filter-out $(UNRACED),$(RACE))
+	go test $(TEST_FLAGS) $(QUICK) $(call only,$(ALONE_NAMES)) $(ALONE_DIRS)
 
 .PHONY: test-long
 test-long: $(VENV)/ready $(EXAMPLES)/ready $(MCP)/ready $(READERS)/ready $(AXE)/axe.min.js ## Run the tests that take long: kills, damage, isolation, the commands of the docs, examples
 	go test $(TEST_FLAGS) -run '$(LONG)' $(filter $(UNRACED),$(LATE)) $(filter-out $(RACE),$(LATE))
 	go test $(TEST_FLAGS) -run '$(LONG)' -race $(filter-out $(UNRACED),$(filter $(RACE),$(LATE)))
+	go test $(TEST_FLAGS) $(call only,$(filter TestLong%,$(ALONE_NAMES))) $(filter $(LATE),$(ALONE_DIRS))
 
 # Many tests of the first wait for other processes and for deadlines: meanwhile the others run.
 .PHONY: test-all
@@ -124,12 +132,13 @@ test-all: ## Run all tests once, quick and long, with the race detector wherever
 	$(MAKE) --no-print-directory --jobs=2 test-plain test-race
 
 .PHONY: test-plain
-test-plain: $(VENV)/ready $(EXAMPLES)/ready $(MCP)/ready $(READERS)/ready $(AXE)/axe.min.js test-python
+test-plain: $(VENV)/ready $(EXAMPLES)/ready $(MCP)/ready $(READERS)/ready $(AXE)/axe.min.js
 	go test $(TEST_FLAGS) -p 2 -parallel 4 $(UNRACED) $(filter-out $(RACE),$(TESTED))
 
 .PHONY: test-race
-test-race: $(VENV)/ready
+test-race: test-python
 	go test $(TEST_FLAGS) -p 1 -parallel 4 -race $(filter-out $(UNRACED),$(RACE))
+	go test $(TEST_FLAGS) -p 1 -parallel 4 $(call only,$(ALONE_NAMES)) $(ALONE_DIRS)
 	go test $(TEST_FLAGS) -race -run '$(PLAYED)' $(CLI) $(INTERP)
 
 # It compiles the program four times, so it is no part of test-long.
