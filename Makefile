@@ -11,7 +11,8 @@ BENCHTIME ?= 1s
 TEST_TIMEOUT ?= 20m
 
 # Never cached: tests read scenarios, documents and vectors of other modules, which Go's cache does not look at.
-TEST_FLAGS := -count=1 -vet=off -timeout $(TEST_TIMEOUT)
+# GOGC is for compiling: programs that tests start pace their own garbage collection, unless it is set.
+TEST_FLAGS := -count=1 -vet=off -timeout $(TEST_TIMEOUT) -exec 'env -u GOGC'
 
 # go.work is the one list of modules. Those of TOOL_MODULES stay out of it, so that what they require raises nothing else:
 # tools/lint pins the linter, tools/k8s checks manifests with the libraries of kustomize, Helm and Kubernetes, tools/cluster
@@ -27,15 +28,21 @@ packages = $(addsuffix /...,$(1))
 TESTED = $(eval TESTED := $(shell go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}}{{end}}' $(call packages,$(MODULES))))$(TESTED)
 # Those whose code or tests start goroutines, or something that does: they are tested with the race detector. Tests that
 # merely run beside each other do not count.
-CONCURRENT := ^[[:space:]]*(defer )?go (func|[a-zA-Z.]+)\(|\.Go\(|AfterFunc\(|httptest\.|process\.(Run|Start)\(|/(internal/(bus|rpc|natsserver|store)|runs/standalone)"|nats-server/v2/server"
+CONCURRENT := ^[[:space:]]*(defer )?go (func|[a-zA-Z.]+)\(|\.Go\(|AfterFunc\(|httptest\.|process\.(Run|Start)\(|/(internal/(natsserver|testkit/natstest)|runs/standalone)"|nats-server/v2/server"
 RACE = $(eval RACE := $(shell for dir in $(TESTED); do ! grep -qE '$(CONCURRENT)' $$dir/*.go || echo $$dir; done))$(RACE)
 # The tests of cli start all services, each anew, and take six times as long with the race detector: only make test-all
 # has it, for those that play. Those of e2e start programs that are built without it. Of the interpreter, which starts
 # no goroutine, a test runs programs at once.
 CLI := $(CURDIR)/cmd/toolsandbox/internal/cli
 INTERP := $(CURDIR)/python/interp
-UNRACED := $(CLI) $(INTERP) $(CURDIR)/e2e
+UNRACED := $(CURDIR)/e2e $(CLI) $(INTERP)
 PLAYED := ^(TestRun|TestConcurrent$$)
+# A file of a package of RACE with the constraint !race has tests that take several times as long with the race detector and
+# start nothing that another test of the package does not start too. They run without it.
+ALONE = $(eval ALONE := $(shell grep -l '^//go:build !race' $(wildcard $(addsuffix /*_test.go,$(filter-out $(UNRACED),$(RACE))))))$(ALONE)
+ALONE_NAMES = $(shell sed -nE 's/^func (Test[A-Za-z0-9_]*).*/\1/p' $(ALONE))
+ALONE_DIRS = $(sort $(patsubst %/,%,$(dir $(ALONE))))
+only = -run "^($$(tr ' ' '|' <<<'$(strip $(1))'))$$"
 # A program with the race detector waits for a second at its end, for goroutines that are left. Tests leave none.
 export GORACE ?= atexit_sleep_ms=0
 
@@ -111,11 +118,13 @@ test: test-go test-python ## Run the tests that are quick, with the race detecto
 test-go: $(VENV)/ready
 	go test $(TEST_FLAGS) $(QUICK) $(UNRACED) $(filter-out $(RACE),$(TESTED))
 	go test $(TEST_FLAGS) $(QUICK) -race $(filter-out $(UNRACED),$(RACE))
+	go test $(TEST_FLAGS) $(QUICK) $(call only,$(ALONE_NAMES)) $(ALONE_DIRS)
 
 .PHONY: test-long
 test-long: $(VENV)/ready $(EXAMPLES)/ready $(MCP)/ready $(READERS)/ready $(AXE)/axe.min.js ## Run the tests that take long: kills, damage, isolation, the commands of the docs, examples
 	go test $(TEST_FLAGS) -run '$(LONG)' $(filter $(UNRACED),$(LATE)) $(filter-out $(RACE),$(LATE))
 	go test $(TEST_FLAGS) -run '$(LONG)' -race $(filter-out $(UNRACED),$(filter $(RACE),$(LATE)))
+	go test $(TEST_FLAGS) $(call only,$(filter TestLong%,$(ALONE_NAMES))) $(filter $(LATE),$(ALONE_DIRS))
 
 # Many tests of the first wait for other processes and for deadlines: meanwhile the others run.
 .PHONY: test-all
@@ -123,12 +132,13 @@ test-all: ## Run all tests once, quick and long, with the race detector wherever
 	$(MAKE) --no-print-directory --jobs=2 test-plain test-race
 
 .PHONY: test-plain
-test-plain: $(VENV)/ready $(EXAMPLES)/ready $(MCP)/ready $(READERS)/ready $(AXE)/axe.min.js test-python
+test-plain: $(VENV)/ready $(EXAMPLES)/ready $(MCP)/ready $(READERS)/ready $(AXE)/axe.min.js
 	go test $(TEST_FLAGS) -p 2 -parallel 4 $(UNRACED) $(filter-out $(RACE),$(TESTED))
 
 .PHONY: test-race
-test-race: $(VENV)/ready
+test-race: test-python
 	go test $(TEST_FLAGS) -p 1 -parallel 4 -race $(filter-out $(UNRACED),$(RACE))
+	go test $(TEST_FLAGS) -p 1 -parallel 4 $(call only,$(ALONE_NAMES)) $(ALONE_DIRS)
 	go test $(TEST_FLAGS) -race -run '$(PLAYED)' $(CLI) $(INTERP)
 
 # It compiles the program four times, so it is no part of test-long.
@@ -194,7 +204,7 @@ test-python: $(VENV)/ready ## Run the tests of the Python SDK
 	cd sdk/python && PYTHONPATH=src $(VENV)/bin/python -m unittest discover -s tests
 
 .PHONY: check
-check: check-format check-docs check-modules check-vet lint check-python check-proto check-generated check-scenarios check-observability check-k8s ## Run every check that is not a test
+check: check-format check-docs check-modules lint check-python check-proto check-generated check-scenarios check-observability check-k8s ## Run every check that is not a test
 
 # The database is not reachable everywhere: without it the check says so and passes, with it a finding fails.
 .PHONY: check-vulnerabilities
@@ -229,14 +239,8 @@ check-modules: ## Each module is tidy and builds by itself, without the workspac
 		(cd $$module && GOWORK=off go list -export ./... >/dev/null) || exit 1; \
 	done
 
-.PHONY: check-vet
-check-vet: ## go vet
-	go vet $(call packages,$(MODULES))
-	go vet -tags llama,jaeger ./e2e
-	go vet -tags release ./tools/cmd/release
-
 .PHONY: lint
-lint: $(BIN)/golangci-lint ## golangci-lint with the rules of .golangci.yml
+lint: $(BIN)/golangci-lint ## golangci-lint, which includes go vet, with the rules of .golangci.yml
 	$(BIN)/golangci-lint run $(call packages,$(MODULES))
 	cd tools/k8s && GOWORK=off $(BIN)/golangci-lint run ./...
 
@@ -260,8 +264,8 @@ check-generated: $(PROTO_TOOLS) $(VENV)/ready ## Committed code is what the prot
 	go run ./tools/cmd/bundle -check runs/view/page
 
 .PHONY: check-scenarios
-check-scenarios: ## The catalogue is written in its canonical form
-	go run ./cmd/toolsandbox scenario fmt --check packs/phone/*.yaml packs/phone/worlds/*.yaml
+check-scenarios: build ## The catalogue is written in its canonical form
+	$(BIN)/toolsandbox scenario fmt --check packs/phone/*.yaml packs/phone/worlds/*.yaml
 
 .PHONY: check-observability
 check-observability: ## Dashboard, alert rules and the reference of metrics are what the table of metrics says

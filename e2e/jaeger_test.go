@@ -5,7 +5,6 @@ package e2e_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -82,20 +81,16 @@ func startJaeger(t *testing.T) jaeger {
 	if err := os.WriteFile(config, fmt.Appendf(nil, jaegerConfig, addresses[0], addresses[1]), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(program, "--config", config)
+	cmd := exec.CommandContext(t.Context(), program, "--config", config)
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
 	cmd.Env = append(os.Environ(), "OTEL_TRACES_SAMPLER=always_off") // it would trace itself
 	if err := cmd.Start(); err != nil {
 		t.Fatalf("start Jaeger: %v: run make jaeger", err)
 	}
-	t.Cleanup(func() {
-		if err := errors.Join(cmd.Process.Signal(syscall.SIGTERM)); err != nil {
-			t.Error(err)
-		}
-		_ = cmd.Wait() // its exit code is its own affair
-	})
+	t.Cleanup(func() { _ = cmd.Wait() }) // its exit code is its own affair
 	j := jaeger{addresses[0], "http://" + addresses[1]}
-	eventually(t, "Jaeger", func() bool { var any struct{}; return j.get(t.Context(), "/api/services", &any) == nil })
+	eventually(t, "Jaeger", func() bool { var answer struct{}; return j.get(t.Context(), "/api/services", &answer) == nil })
 	return j
 }
 

@@ -12,7 +12,9 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/testing/protocmp"
 
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
 // fill sets all fields of a message and of nested ones down to a depth. It sets the member of each
@@ -181,5 +183,27 @@ func TestSharedSize(t *testing.T) {
 		if _, err := (copier{limit: limit}).Clone(request, true); status.Code(err) != want {
 			t.Errorf("request of %d bytes, at most %d: got %v, want %v", size, limit, err, want)
 		}
+	}
+}
+
+// conversation returns n valid messages.
+func conversation(n int) (messages []*worldv1.Message) {
+	for i := range n {
+		m := &worldv1.Message{Index: int32(i), Sender: worldv1.Role_ROLE_AGENT, Recipient: worldv1.Role_ROLE_EXECUTION_ENVIRONMENT, VisibleTo: []worldv1.Role{worldv1.Role_ROLE_AGENT}}
+		if i%2 == 0 {
+			m.Body = &worldv1.Message_Call{Call: &worldv1.ToolCall{Tool: "tool", ArgumentsJson: `{"a": 1}`}}
+		} else {
+			m.Body = &worldv1.Message_Result{Result: &worldv1.ToolResult{Text: proto.String("None"), Traces: []*worldv1.ToolTrace{{Tool: "tool"}}}}
+		}
+		messages = append(messages, m)
+	}
+	return messages
+}
+
+// turn returns a valid request for a turn of a model.
+func turn(view []*worldv1.Message) *agentgwv1.RespondRequest {
+	return &agentgwv1.RespondRequest{
+		RolloutId: "s-_9.0.A", Role: worldv1.Role_ROLE_AGENT, View: view, SpendLimit: &agentgwv1.SpendLimit{Tokens: 1},
+		Player: &agentgwv1.Player{Name: "m", Kind: &agentgwv1.Player_Model{Model: &agentgwv1.Model{Provider: "openai", Model: "m", Temperature: proto.Float64(1)}}},
 	}
 }

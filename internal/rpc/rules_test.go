@@ -1,3 +1,5 @@
+//go:build !race
+
 package rpc
 
 import (
@@ -14,28 +16,6 @@ import (
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
-
-// conversation returns n valid messages.
-func conversation(n int) (messages []*worldv1.Message) {
-	for i := range n {
-		m := &worldv1.Message{Index: int32(i), Sender: worldv1.Role_ROLE_AGENT, Recipient: worldv1.Role_ROLE_EXECUTION_ENVIRONMENT, VisibleTo: []worldv1.Role{worldv1.Role_ROLE_AGENT}}
-		if i%2 == 0 {
-			m.Body = &worldv1.Message_Call{Call: &worldv1.ToolCall{Tool: "tool", ArgumentsJson: `{"a": 1}`}}
-		} else {
-			m.Body = &worldv1.Message_Result{Result: &worldv1.ToolResult{Text: proto.String("None"), Traces: []*worldv1.ToolTrace{{Tool: "tool"}}}}
-		}
-		messages = append(messages, m)
-	}
-	return messages
-}
-
-// turn returns a valid request for a turn of a model.
-func turn(view []*worldv1.Message) *agentgwv1.RespondRequest {
-	return &agentgwv1.RespondRequest{
-		RolloutId: "s-_9.0.A", Role: worldv1.Role_ROLE_AGENT, View: view, SpendLimit: &agentgwv1.SpendLimit{Tokens: 1},
-		Player: &agentgwv1.Player{Name: "m", Kind: &agentgwv1.Player_Model{Model: &agentgwv1.Model{Provider: "openai", Model: "m", Temperature: proto.Float64(1)}}},
-	}
-}
 
 // TestSatisfiesRules compares the generated checks of requests with protovalidate: with each field
 // at its limits, a request that satisfies its rules is valid. Valid requests of each turn satisfy

@@ -73,7 +73,9 @@ func TestDialectMistakes(t *testing.T) {
 
 // TestDialectFaults checks failures of a server, and that it gets no key if none is set.
 func TestDialectFaults(t *testing.T) {
-	client := serve(t, withKeys(nil), natstest.Start(t))
+	cfg := withKeys(nil)
+	cfg.ModelTurnBytes = 16 << 10
+	client := serve(t, cfg, natstest.Start(t))
 	tests := []struct {
 		name, body string
 		status     int
@@ -87,7 +89,7 @@ func TestDialectFaults(t *testing.T) {
 		{"empty", "{}", 200, codes.OK, agentgwv1.FailureClass_FAILURE_CLASS_PROVIDER, 2},
 		{"incomplete", `{"choices": [`, 200, codes.Aborted, 0, 2},
 		{"404", "", 404, codes.OK, agentgwv1.FailureClass_FAILURE_CLASS_PROVIDER, 1},
-		{"huge", completion(strings.Repeat("x", 600<<10)), 200, codes.OK, agentgwv1.FailureClass_FAILURE_CLASS_MODEL, 1},
+		{"huge", completion(strings.Repeat("x", cfg.ModelTurnBytes)), 200, codes.OK, agentgwv1.FailureClass_FAILURE_CLASS_MODEL, 1},
 		{"said", completion("hello"), 200, codes.OK, 0, 1},
 	}
 	for p := range promptedModels() {

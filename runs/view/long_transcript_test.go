@@ -1,0 +1,35 @@
+//go:build !race
+
+package view
+
+import (
+	"context"
+	"strings"
+	"testing"
+)
+
+// TestPagedTranscript pages a transcript; a link to a message leads to its page.
+func TestPagedTranscript(t *testing.T) {
+	scenarios := catalogued(t)
+	dir := writeRun(t, scenarios["turn_off_wifi"], "Done.", 1200, "turn_off_wifi")
+	withViewer(t, scenarios, func(ctx context.Context, v *Viewer) {
+		first, err := v.html(ctx, "A/turn_off_wifi.html", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		second, err := v.html(ctx, "A/turn_off_wifi/page-3.html", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(first), "id=m500>") || !strings.Contains(string(first), `href="../A/turn_off_wifi/page-3.html"`) {
+			t.Errorf("first page: got\n%.2000s", first)
+		}
+		if !strings.Contains(string(second), "id=m1000>") || !strings.Contains(string(second), `href="../../A/turn_off_wifi.html`) {
+			t.Errorf("third page: got\n%.2000s", second)
+		}
+		whole, err := v.File(ctx, "turn_off_wifi")
+		if err != nil || !strings.Contains(string(whole), "id=m1000>") || strings.Contains(string(whole), "href=\"../") {
+			t.Errorf("file: got %v and\n%.2000s", err, whole)
+		}
+	}, dir)
+}
