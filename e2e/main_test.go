@@ -49,6 +49,9 @@ func run(m *testing.M) (code int) {
 		os.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH")), // for commands of packs
 		os.Setenv("TMPDIR", work),
 		os.Setenv("GOGC", collect),
+		os.Setenv("OPENAI_API_KEY", serviceKey),
+		os.Setenv("PYTHONPYCACHEPREFIX", filepath.Join(work, "python")), // so that Python compiles a module once
+		os.Setenv("PYTHONDONTWRITEBYTECODE", ""),
 	); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1

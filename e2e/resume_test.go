@@ -127,7 +127,7 @@ func equalResults(t *testing.T, want, got string) {
 // TestLongResumeFailed resumes rollouts that a provider failed, several times and with a kill.
 // Every paid reply is used, and the final files equal those of an undisturbed run.
 func TestLongResumeFailed(t *testing.T) {
-	t.Setenv("OPENAI_API_KEY", serviceKey)
+	t.Parallel()
 	services := start(t)
 	server := startUnreliableModel(t)
 	flags := []string{

@@ -13,6 +13,7 @@ const decisionFile = "decision.json"
 // TestLongInterruptUntilDecided interrupts or kills a comparison at its start and in its
 // middle. What is resumed has the files of one that was left alone, and its decision.
 func TestLongInterruptUntilDecided(t *testing.T) {
+	t.Parallel()
 	flags := []string{"run", "--agent", "unhelpful", "--against", "random", "--until-decided", "--trials", "2", "--seed", "5", "--parallel", "2"}
 	calm := t.TempDir()
 	toolsandbox(t, append(flags, "--out", calm)...)
