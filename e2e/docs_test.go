@@ -31,6 +31,8 @@ const fileMark = "# file: "
 // smaller has arguments for documented commands that play all of a catalogue or many rollouts. With
 // them they play a few: other tests play the catalogues.
 var smaller = map[string]string{
+	"go run ./e2e/cmd/slowmodel --delay 1s .bin/toolsandbox bench --agent openai:slow --model-delay 1s --rollouts 200 --parallel 200 report_all_switches": "--rollouts 16",
+	"toolsandbox bench --pack library --rollouts 64":                                                     "--rollouts 8",
 	"go run ./e2e/cmd/slowmodel -delay 1ms -calls 2 toolsandbox run --config prompts.yaml --out prompts": "turn_off_wifi which_mateo add_plumber",
 	"go run ./e2e/cmd/slowmodel -delay 1ms -calls 2 toolsandbox run --config agents.yaml --out agents":   "turn_off_wifi which_mateo add_plumber",
 	"toolsandbox run --agent random --results parquet --out out":                                         "turn_off_wifi which_mateo add_plumber",

@@ -18,8 +18,8 @@ import (
 var bin string
 
 const (
-	// collect is the GOGC of the programs: they are many and short, and a fifth of their time went into
-	// collecting garbage.
+	// collect is the GOGC of the programs: they are many and short, and a fifth of their time went
+	// into collecting garbage.
 	collect = "400"
 	// scratchRoom is what /dev/shm must have free, in bytes, to hold what tests write.
 	scratchRoom = 4 << 30

@@ -132,7 +132,7 @@ func dialAs(t *testing.T, services *cluster.Cluster, certificate, service string
 
 // TestLongNeighbours lets a neighbour in the cluster, and another team, try all that would harm the
 // sweep of a team.
-func TestLongNeighbours(t *testing.T) {
+func TestLongNeighbours(t *testing.T) { //nolint:tparallel // its subtests share a sweep
 	t.Parallel()
 	services, dir := secured(t, "OPENAI_API_KEY=sk-key-of-the-provider")
 	byToken := func(team string) []string {

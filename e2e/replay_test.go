@@ -126,6 +126,7 @@ func TestReplayModels(t *testing.T) {
 	services := start(t)
 	for name, place := range map[string][]string{"one": nil, "four": services.ClientArgs()} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			server := startChatServer(t)
 			out := filepath.Join(t.TempDir(), "out")
 			toolsandbox(t, append([]string{

@@ -158,7 +158,7 @@ func TestPageUser(t *testing.T) {
 
 // TestAttachedAgents runs agents in each language that attach themselves to a gateway that starts
 // later.
-func TestAttachedAgents(t *testing.T) {
+func TestAttachedAgents(t *testing.T) { //nolint:tparallel // its subtests share an address
 	t.Parallel()
 	address := porttest.Address(t)
 	t.Run("go", func(t *testing.T) {

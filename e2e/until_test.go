@@ -23,6 +23,7 @@ func TestLongInterruptUntilDecided(t *testing.T) {
 	}
 	for name, signal := range map[string]os.Signal{"interrupt": os.Interrupt, "kill": os.Kill} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			broken := filepath.Join(t.TempDir(), "broken")
 			stopped := interrupt(t, signal, append(flags, "--out", broken)...)
 			if signal == os.Interrupt && (stopped.err == nil || stopped.took > interruptTimeout) {
