@@ -133,12 +133,9 @@ func TestAttachedSecret(t *testing.T) {
 // TestAttachedSecretAtTwoGateways is the same with two gateways, of which the orchestrator knows
 // one. The right agent and the others are attached to both.
 func TestAttachedSecretAtTwoGateways(t *testing.T) {
+	t.Parallel()
 	first, second := porttest.Address(t), porttest.Address(t)
-	t.Setenv("TOOLSANDBOX_ATTACH_LISTEN", first)
-	services := start(t)
-	if err := os.Unsetenv("TOOLSANDBOX_ATTACH_LISTEN"); err != nil { // it is for the first gateway alone
-		t.Fatal(err)
-	}
+	services := start(t, "TOOLSANDBOX_ATTACH_LISTEN="+first)
 	logFile, err := os.Create(filepath.Join(t.TempDir(), "second.log"))
 	if err != nil {
 		t.Fatal(err)

@@ -19,7 +19,7 @@ import (
 func TestLongBackup(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	flags := []string{"run", "--agent", "oracle", "--trials", "2", "--parallel", "4", "--out"}
+	flags := []string{"run", "--agent", "oracle", "--trials", "4", "--parallel", "4", "--out"}
 	baseline, out, backup := filepath.Join(dir, "baseline"), filepath.Join(dir, "out"), filepath.Join(dir, "backup")
 	toolsandbox(t, append(flags, baseline)...)
 	services := start(t)

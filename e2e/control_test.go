@@ -68,7 +68,7 @@ func playing(server *countingServer, out string) []string {
 // asked until the sweep continues, with other limits and without a client. Then it is deleted, with
 // its sessions.
 func TestLongControlOfRemoteSweep(t *testing.T) {
-	t.Setenv("OPENAI_API_KEY", serviceKey)
+	t.Parallel()
 	services, server := start(t), startCountingServer(t)
 	out := filepath.Join(t.TempDir(), "out")
 	run := startRemote(t, services, playing(server, out)...)
@@ -138,7 +138,7 @@ func deleteWithSessions(t *testing.T, services *cluster.Cluster, c controller) {
 
 // TestControlOfRunInOneProcess pauses, changes and continues a run in one process from another one.
 func TestControlOfRunInOneProcess(t *testing.T) {
-	t.Setenv("OPENAI_API_KEY", serviceKey)
+	t.Parallel()
 	server := startCountingServer(t)
 	out := filepath.Join(t.TempDir(), "out")
 	run := exec.CommandContext(t.Context(), filepath.Join(bin, "toolsandbox"), playing(server, out)...)

@@ -242,8 +242,8 @@ func TestResumeWithoutResults(t *testing.T) {
 func TestResumeKilledWithoutResults(t *testing.T) {
 	t.Parallel()
 	out := filepath.Join(t.TempDir(), "out")
-	flags := []string{"run", "--agent", "oracle", "--trials", "3", "--parallel", "2", "--out", out}
-	killAt(t, 20, flags...)
+	flags := []string{"run", "--agent", "oracle", "--parallel", "2", "--out", out}
+	killAt(t, 10, flags...)
 	for _, stream := range []string{"RESULT", "BUS_*"} {
 		err := change(blocksOf(storesOf(out), stream), func(raw []byte) []byte { return bytes.Repeat([]byte{0xa5}, len(raw)) })
 		if err != nil {

@@ -56,7 +56,7 @@ func TestFourProcessesEqualOne(t *testing.T) {
 // finishes once, with the scores and messages of an undisturbed run.
 func TestLongKilledServices(t *testing.T) {
 	t.Parallel()
-	const trials = 3
+	const trials = 2
 	flags := []string{"run", "--agent", "random", "--trials", fmt.Sprint(trials), "--parallel", "4"}
 	baseline, disturbed := filepath.Join(t.TempDir(), "calm"), filepath.Join(t.TempDir(), "shaken")
 	toolsandbox(t, append(flags, "--out", baseline)...)

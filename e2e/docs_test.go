@@ -28,11 +28,29 @@ type command struct {
 
 const fileMark = "# file: "
 
-// TestLongDocumentedCommands runs every command of a `sh` block in a document. The commands of one
-// document share a directory and run in order.
+// smaller has arguments for documented commands that play all of a catalogue or many rollouts. With
+// them they play a few: other tests play the catalogues.
+var smaller = map[string]string{
+	"go run ./e2e/cmd/slowmodel --delay 1s .bin/toolsandbox bench --agent openai:slow --model-delay 1s --rollouts 200 --parallel 200 report_all_switches": "--rollouts 16",
+	"toolsandbox bench --pack library --rollouts 64":                                                     "--rollouts 8",
+	"go run ./e2e/cmd/slowmodel -delay 1ms -calls 2 toolsandbox run --config prompts.yaml --out prompts": "turn_off_wifi which_mateo add_plumber",
+	"go run ./e2e/cmd/slowmodel -delay 1ms -calls 2 toolsandbox run --config agents.yaml --out agents":   "turn_off_wifi which_mateo add_plumber",
+	"toolsandbox run --agent random --results parquet --out out":                                         "turn_off_wifi which_mateo add_plumber",
+	"toolsandbox run --agent random --until-width 0.2 --trials 4 --out measured":                         "--until-width 0.9 'turn_off_*'",
+	"toolsandbox run --agent unhelpful --against random --until-decided --trials 4 --out told":           "'turn_off_*'",
+	"toolsandbox run --pack euroeval --agent oracle --out records":                                       "simple_de_1 simple_de_2 irrelevance_de_1",
+}
+
+// TestLongDocumentedCommands runs every command of a `sh` block in a document, with the arguments
+// of smaller. The commands of one document share a directory and run in order.
 func TestLongDocumentedCommands(t *testing.T) {
 	t.Parallel()
 	commands := documented(t)
+	for line := range smaller {
+		if !slices.ContainsFunc(commands, func(c command) bool { return c.line == line }) {
+			t.Errorf("smaller: no document has the command %q", line)
+		}
+	}
 	if len(commands) < 10 {
 		t.Errorf("documented commands: got %d, want at least 10", len(commands))
 	}
@@ -84,6 +102,9 @@ func runDocumented(t *testing.T, c command, dir string) {
 		return
 	}
 	line := strings.NewReplacer("go run ./cmd/toolsandbox ", "toolsandbox ", "go run ./e2e/cmd/slowmodel ", "slowmodel ", "go run ./original/cmd/conformance ", "conformance ", " .bin/", " ").Replace(c.line)
+	if arguments, ok := smaller[c.line]; ok {
+		line += " " + arguments
+	}
 	var cmd *exec.Cmd
 	switch program, rest, _ := strings.Cut(line, " "); program {
 	case "toolsandbox", "slowmodel", "conformance":

@@ -36,13 +36,9 @@ func TestLongExamples(t *testing.T) {
 			t.Parallel()
 			checkExample(t, string(page), name, file)
 			playExample(t, name, file)
-		})
-		if name == "code" { // stateless
-			continue
-		}
-		t.Run(name+" that forgets", func(t *testing.T) {
-			t.Parallel()
-			playExample(t, name, file, "PYTHONPATH="+forgetfulPath(t))
+			if name != "code" { // which is stateless
+				t.Run("that forgets", func(t *testing.T) { playExample(t, name, file, "PYTHONPATH="+forgetfulPath(t)) })
+			}
 		})
 	}
 }

@@ -27,7 +27,7 @@ func TestLongInterruptAndResume(t *testing.T) {
 	for name, signal := range map[string]os.Signal{"interrupt": os.Interrupt, "kill": os.Kill} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			flags := []string{"run", "--agent", "random", "--trials", "2", "--parallel", "2"}
+			flags := []string{"run", "--agent", "random", "--parallel", "2"}
 			baseline, broken := filepath.Join(t.TempDir(), "calm"), filepath.Join(t.TempDir(), "broken")
 			toolsandbox(t, append(flags, "--out", baseline)...)
 			stopped := interrupt(t, signal, append(flags, "--out", broken)...)

@@ -14,11 +14,12 @@ import (
 // TestKubernetesSettings plays the sweep of deploy/k8s/overlays/dev with its settings and its fake
 // model, at other addresses. The Job's command starts the sweep; repeated, it resumes the sweep.
 func TestKubernetesSettings(t *testing.T) {
+	t.Parallel()
 	dev := filepath.Join("..", "deploy", "k8s", "overlays", "dev")
 	base := startSlowModel(t)
-	t.Setenv("OPENAI_API_KEY", "x")
-	t.Setenv("TOOLSANDBOX_AGENTGW_MODEL_BASE_URLS", base)
-	services := startCluster(t, cluster.Config{Args: []string{"--config", filepath.Join(dev, "settings.yaml"), "--otlp-endpoint="}})
+	services := startCluster(t, cluster.Config{
+		Args: []string{"--config", filepath.Join(dev, "settings.yaml"), "--otlp-endpoint="}, Env: []string{"TOOLSANDBOX_AGENTGW_MODEL_BASE_URLS=" + base},
+	})
 	out := filepath.Join(t.TempDir(), "first")
 	command := append([]string{"run", "--config", filepath.Join(dev, "sweep", "sweep.yaml"), "--out", out, "--base-url", base}, services.ClientArgs()...)
 	for _, resumptions := range []int{0, 1} {

@@ -176,7 +176,7 @@ func TestLongMetrics(t *testing.T) {
 // TestMetricsOfOneProcess scrapes a run that plays everything in one process, while its model is
 // asked.
 func TestMetricsOfOneProcess(t *testing.T) {
-	t.Setenv("OPENAI_API_KEY", serviceKey)
+	t.Parallel()
 	asked, answer := make(chan struct{}, 1), make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		select {

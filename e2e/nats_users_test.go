@@ -13,10 +13,11 @@ import (
 // need: two gateways, two orchestrators and two shards, a model whose turns are recorded, a replay,
 // and a second round. NATS denies nothing that a process does.
 func TestLongNATSUsers(t *testing.T) {
+	t.Parallel()
 	base := startSlowModel(t)
-	t.Setenv("OPENAI_API_KEY", "x")
-	t.Setenv("TOOLSANDBOX_AGENTGW_MODEL_BASE_URLS", base)
-	services := startCluster(t, cluster.Config{Users: true, TwoPlayers: true, MoreToolHosts: []string{cluster.SecondToolHost}})
+	services := startCluster(t, cluster.Config{
+		Users: true, TwoPlayers: true, MoreToolHosts: []string{cluster.SecondToolHost}, Env: []string{"TOOLSANDBOX_AGENTGW_MODEL_BASE_URLS=" + base},
+	})
 	dir := t.TempDir()
 	together, apart := filepath.Join(dir, "together"), filepath.Join(dir, "apart")
 	toolsandbox(t, "run", "--agent", "random", "--scenarios", "wifi_*", "--out", together)

@@ -92,7 +92,7 @@ func writeCertificates(t *testing.T, names map[string]string) (dir string) {
 
 // secured is an installation in the configuration of production: a certificate for each service,
 // and two teams with tokens.
-func secured(t *testing.T) (services *cluster.Cluster, dir string) {
+func secured(t *testing.T, env ...string) (services *cluster.Cluster, dir string) {
 	t.Helper()
 	names := map[string]string{"admin": "admin/root", "client": "client", "eve": "client/blue/eve", "none": "nobody", "stranger": "admin"}
 	for _, service := range cluster.Services() {
@@ -112,7 +112,7 @@ teams:
 			t.Fatal(err)
 		}
 	}
-	return startCluster(t, cluster.Config{Certificates: dir, Users: true, Args: []string{"--access-file", filepath.Join(dir, "access.yaml")}}), dir
+	return startCluster(t, cluster.Config{Certificates: dir, Users: true, Args: []string{"--access-file", filepath.Join(dir, "access.yaml")}, Env: env}), dir
 }
 
 // dialAs connects to a service with a certificate.
@@ -132,12 +132,9 @@ func dialAs(t *testing.T, services *cluster.Cluster, certificate, service string
 
 // TestLongNeighbours lets a neighbour in the cluster, and another team, try all that would harm the
 // sweep of a team.
-func TestLongNeighbours(t *testing.T) {
-	t.Setenv("OPENAI_API_KEY", "sk-key-of-the-provider")
-	services, dir := secured(t)
-	if err := os.Unsetenv("OPENAI_API_KEY"); err != nil { // only the services have it
-		t.Fatal(err)
-	}
+func TestLongNeighbours(t *testing.T) { //nolint:tparallel // its subtests share a sweep
+	t.Parallel()
+	services, dir := secured(t, "OPENAI_API_KEY=sk-key-of-the-provider")
 	byToken := func(team string) []string {
 		return append(services.ClientArgs(), "--tls-ca", filepath.Join(dir, "ca.pem"), "--token-file", filepath.Join(dir, team))
 	}

@@ -85,7 +85,7 @@ func killToolHost(n int) (service string, lose bool) { return cluster.ToolHost, 
 // conversations.
 func TestLongTimersKilled(t *testing.T) {
 	t.Parallel()
-	runWithKills(t, cluster.Config{}, []string{"run", "--agent", "oracle", "--pack", "timer", "--trials", "80"}, func(n int) (string, bool) {
+	runWithKills(t, cluster.Config{}, []string{"run", "--agent", "oracle", "--pack", "timer", "--trials", "25"}, func(n int) (string, bool) {
 		if n%2 == 1 {
 			return cluster.Orchestrator, false
 		}
@@ -149,7 +149,7 @@ func TestLongToolServerKilled(t *testing.T) {
 	server := serveTools(t, "127.0.0.1:0")
 	pack := writeServedPack(t, deskPack, server.address)
 	cfg := cluster.Config{ToolHostArgs: []string{"--toolhost-tool-server", "desk=grpc://" + server.address}}
-	runWithKills(t, cfg, []string{"run", "--agent", "oracle", "--pack", pack, "--trials", "400"}, killToolHost)
+	runWithKills(t, cfg, []string{"run", "--agent", "oracle", "--pack", pack, "--trials", "150"}, killToolHost)
 }
 
 // TestLongPackMeasuresKilled kills the evaluator again and again while it scores by the measures of
@@ -166,5 +166,5 @@ func TestLongPackMeasuresKilled(t *testing.T) {
 		t.Fatalf("got the files %v, want those of the pack", slices.Sorted(maps.Keys(files)))
 	}
 	pack := writeServedPack(t, files, "")
-	runWithKills(t, cluster.Config{}, []string{"run", "--agent", "random", "--pack", pack, "--trials", "200"}, func(int) (string, bool) { return cluster.Evaluator, false })
+	runWithKills(t, cluster.Config{}, []string{"run", "--agent", "random", "--pack", pack, "--trials", "80"}, func(int) (string, bool) { return cluster.Evaluator, false })
 }

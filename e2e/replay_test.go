@@ -122,10 +122,11 @@ func replay(t *testing.T, run string, args ...string) (again string) {
 // TestReplayModels runs both roles with models, in one process and with four, stops their server,
 // and replays the runs both ways. The files are equal, and no request is sent.
 func TestReplayModels(t *testing.T) {
-	t.Setenv("OPENAI_API_KEY", serviceKey)
+	t.Parallel()
 	services := start(t)
 	for name, place := range map[string][]string{"one": nil, "four": services.ClientArgs()} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			server := startChatServer(t)
 			out := filepath.Join(t.TempDir(), "out")
 			toolsandbox(t, append([]string{

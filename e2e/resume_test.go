@@ -126,8 +126,8 @@ func equalResults(t *testing.T, want, got string) {
 
 // TestLongResumeFailed resumes rollouts that a provider failed, several times and with a kill.
 // Every paid reply is used, and the final files equal those of an undisturbed run.
-func TestLongResumeFailed(t *testing.T) {
-	t.Setenv("OPENAI_API_KEY", serviceKey)
+func TestLongResumeFailed(t *testing.T) { //nolint:tparallel // its subtests share a model
+	t.Parallel()
 	services := start(t)
 	server := startUnreliableModel(t)
 	flags := []string{

@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	rollingTrials   = 150
+	rollingTrials   = 120
 	rollingParallel = 8
 	rollingCalls    = 4 // of a conversation, before its text
 	// rollingTurn is the time of a turn while processes are replaced, rollingLongTurn that of every

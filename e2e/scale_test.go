@@ -56,7 +56,7 @@ func (s *scaled) act(ctx context.Context, c *agent.Conversation) (agent.Reply, e
 // process.
 func TestLongScaledToolHosts(t *testing.T) {
 	t.Parallel()
-	const trials, parallel = 150, 48
+	const trials, parallel = 80, 48
 	s := &scaled{}
 	plug := serveAgent(t, s.act)
 	flags := []string{"run", "--agent", plug, "--trials", strconv.Itoa(trials), "--parallel", strconv.Itoa(parallel), "turn_off_wifi", "is_cellular_on", "--out"}

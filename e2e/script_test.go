@@ -41,6 +41,7 @@ func runScripts(t *testing.T, pattern string, environment []string) {
 		RequireUniqueNames:  true,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+			env.Setenv("GOGC", collect)
 			for _, variable := range environment {
 				name, value, _ := strings.Cut(variable, "=")
 				env.Setenv(name, value)

@@ -158,7 +158,8 @@ func TestPageUser(t *testing.T) {
 
 // TestAttachedAgents runs agents in each language that attach themselves to a gateway that starts
 // later.
-func TestAttachedAgents(t *testing.T) {
+func TestAttachedAgents(t *testing.T) { //nolint:tparallel // its subtests share an address
+	t.Parallel()
 	address := porttest.Address(t)
 	t.Run("go", func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
@@ -249,7 +250,7 @@ func pythonIn(t *testing.T, environment, file string) *exec.Cmd {
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(t.Context(), python, file)
-	cmd.Env = append(os.Environ(), "PYTHONPATH="+source, "PYTHONDONTWRITEBYTECODE=1")
+	cmd.Env = append(os.Environ(), "PYTHONPATH="+source)
 	return cmd
 }
 

@@ -67,5 +67,5 @@ func TestStateIsNotRecorded(t *testing.T) {
 func TestLongServerStateKilled(t *testing.T) {
 	t.Parallel()
 	cfg := cluster.Config{ToolHostArgs: []string{"--toolhost-tool-server", "cart=stdio:mcpserver cart"}}
-	runWithKills(t, cfg, []string{"run", "--agent", "oracle", "--pack", cartPack, "--trials", "150"}, killToolHost)
+	runWithKills(t, cfg, []string{"run", "--agent", "oracle", "--pack", cartPack, "--trials", "50"}, killToolHost)
 }

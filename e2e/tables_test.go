@@ -27,7 +27,7 @@ import (
 // undisturbed run with files has it.
 func TestLongTablesSurviveKills(t *testing.T) {
 	t.Parallel()
-	flags := []string{"run", "--agent", "random", "--trials", "2", "--parallel", "4"}
+	flags := []string{"run", "--agent", "random", "--parallel", "4"}
 	calm, broken := filepath.Join(t.TempDir(), "calm"), filepath.Join(t.TempDir(), "broken")
 	toolsandbox(t, append(flags, "--out", calm)...)
 	flags = append(flags, "--out", broken, "--results", "parquet")
@@ -65,7 +65,7 @@ func TestLongTablesSurviveKills(t *testing.T) {
 func TestLongBucketSurvivesKills(t *testing.T) {
 	address := s3test.Start(t)
 	t.Setenv("XDG_CACHE_HOME", t.TempDir()) // the services' data
-	flags := []string{"run", "--agent", "random", "--trials", "2", "--parallel", "4"}
+	flags := []string{"run", "--agent", "random", "--parallel", "4"}
 	calm := filepath.Join(t.TempDir(), "calm")
 	const broken = "s3://bucket/runs/broken"
 	toolsandbox(t, append(flags, "--out", calm)...)

@@ -13,6 +13,7 @@ const decisionFile = "decision.json"
 // TestLongInterruptUntilDecided interrupts or kills a comparison at its start and in its
 // middle. What is resumed has the files of one that was left alone, and its decision.
 func TestLongInterruptUntilDecided(t *testing.T) {
+	t.Parallel()
 	flags := []string{"run", "--agent", "unhelpful", "--against", "random", "--until-decided", "--trials", "2", "--seed", "5", "--parallel", "2"}
 	calm := t.TempDir()
 	toolsandbox(t, append(flags, "--out", calm)...)
@@ -22,6 +23,7 @@ func TestLongInterruptUntilDecided(t *testing.T) {
 	}
 	for name, signal := range map[string]os.Signal{"interrupt": os.Interrupt, "kill": os.Kill} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			broken := filepath.Join(t.TempDir(), "broken")
 			stopped := interrupt(t, signal, append(flags, "--out", broken)...)
 			if signal == os.Interrupt && (stopped.err == nil || stopped.took > interruptTimeout) {
