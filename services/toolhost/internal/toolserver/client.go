@@ -22,8 +22,11 @@ import (
 	"github.com/toolsandbox/toolsandbox/python"
 )
 
-// Flag is the command-line flag that sets the targets.
-const Flag = "--toolhost-tool-server"
+// These are the command-line flags that set the targets and the time of a call.
+const (
+	Flag        = "--toolhost-tool-server"
+	TimeoutFlag = Flag + "-timeout"
+)
 
 const (
 	// maxBody is the maximum size of an answer in bytes.
@@ -32,6 +35,8 @@ const (
 	maxAttempts = 4
 	// minPause and maxPause bound the pauses between attempts, before a jitter of half a pause.
 	minPause, maxPause = 200 * time.Millisecond, 2 * time.Second
+	// reportTime is the time that remains to report a server that does not answer.
+	reportTime = time.Second
 	// maxStates is the maximum number of open connections to servers with a state per session.
 	// CallStateful restores the state of an evicted session.
 	maxStates = 32
@@ -267,7 +272,11 @@ func (c *Client) dial(ctx context.Context, name string) (connection, error) {
 // retry calls do until it succeeds, fails permanently, or the timeout passes. It returns a
 // lostError at once.
 func (c *Client) retry(parent context.Context, name string, do func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(parent, c.cfg.Timeout)
+	limit, bound := c.limit(parent)
+	if limit <= 0 && parent.Err() == nil {
+		return fmt.Errorf("%w: %s at %s: no time is left for it (%s)", ErrUnavailable, name, c.cfg.Targets[name], bound)
+	}
+	ctx, cancel := context.WithTimeout(parent, limit)
 	defer cancel()
 	pauses := backoff.NewExponentialBackOff()
 	pauses.InitialInterval, pauses.MaxInterval = minPause, maxPause
@@ -284,12 +293,13 @@ func (c *Client) retry(parent context.Context, name string, do func(context.Cont
 			last = err
 		}
 		return struct{}{}, err
-	}, backoff.WithBackOff(pauses), backoff.WithMaxTries(maxAttempts), backoff.WithMaxElapsedTime(c.cfg.Timeout))
+	}, backoff.WithBackOff(pauses), backoff.WithMaxTries(maxAttempts), backoff.WithMaxElapsedTime(limit))
 	_, lost := errors.AsType[lostError](last)
+	left, _ := c.limit(parent)
 	switch {
 	case err == nil:
 		return nil
-	case lost && parent.Err() == nil:
+	case lost && left > 0 && parent.Err() == nil:
 		return last
 	case parent.Err() != nil:
 		return fmt.Errorf("ask tool server %s: %w", name, context.Cause(parent))
@@ -297,8 +307,19 @@ func (c *Client) retry(parent context.Context, name string, do func(context.Cont
 		c.cfg.Logger.WarnContext(parent, "tool server failed", "server", name, "attempts", tries, "error", last)
 		return last
 	case ctx.Err() != nil:
-		last = fmt.Errorf("no answer within %s: %w", c.cfg.Timeout, last)
+		last = fmt.Errorf("no answer within %s (%s): %w", limit.Round(time.Millisecond), bound, last)
 	}
 	c.cfg.Logger.WarnContext(parent, "tool server failed", "server", name, "attempts", tries, "error", last)
 	return fmt.Errorf("%w: %s at %s: %w", ErrUnavailable, name, c.cfg.Targets[name], last)
+}
+
+// limit returns the time of a call and the flag that bounds it. A call ends a little before its
+// caller stops waiting, so that the caller learns which server did not answer.
+func (c *Client) limit(ctx context.Context) (limit time.Duration, flag string) {
+	if deadline, ok := ctx.Deadline(); ok {
+		if left := time.Until(deadline) - reportTime; left < c.cfg.Timeout {
+			return left, "--orchestrator-execute-timeout"
+		}
+	}
+	return c.cfg.Timeout, TimeoutFlag
 }
