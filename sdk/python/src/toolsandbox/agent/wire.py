@@ -51,7 +51,7 @@ def conversation(request: agent_pb2.ActRequest) -> Conversation:
             tools=tuple(Tool(t.name, t.description, json.loads(t.parameters_json or "{}")) for t in request.tools),
             traceparent=request.traceparent,
         )
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise Unreadable(str(error)) from error
 
 

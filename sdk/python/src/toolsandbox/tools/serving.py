@@ -52,9 +52,10 @@ class Server:
         self, address: str, tools: Sequence[Tool] | None = None, *, workers: int = WORKERS, credentials: grpc.ServerCredentials | None = None
     ) -> None:
         served = list(registered if tools is None else tools)
-        by_name = {tool.declared.name: tool for tool in served}
-        if len(by_name) < len(served):
-            raise ValueError("two tools have one name")
+        by_name: dict[str, Tool] = {}
+        for tool in served:
+            if by_name.setdefault(tool.declared.name, tool) is not tool:
+                raise ValueError(f"two tools are called {tool.declared.name}")
         self._server = grpc.server(
             futures.ThreadPoolExecutor(workers),
             options=[
@@ -96,4 +97,4 @@ class _Service(tools_pb2_grpc.ToolServiceServicer):
             context.abort(grpc.StatusCode.NOT_FOUND, f"there is no tool {request.tool}")
             raise AssertionError  # abort has raised
         world = World(json.loads(request.rows_json), request.now if request.HasField("now") else None, request.ids)
-        return tool.call(json.loads(request.arguments_json), world)
+        return tool.call(request.arguments_json, world)
