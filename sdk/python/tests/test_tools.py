@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import threading
 import unittest
 from typing import Optional
 
@@ -36,6 +37,12 @@ def broken() -> float:
     return float("nan")
 
 
+@tool
+def in_daemon() -> bool:
+    """Tells whether its thread keeps the process alive."""
+    return threading.current_thread().daemon
+
+
 @tool(writes=["note"])
 def fail(world: World, how: str) -> None:
     """Fails in one of the ways of a user's code."""
@@ -66,7 +73,7 @@ class TestTools(unittest.TestCase):
         return response
 
     def test_list(self) -> None:
-        add, _, _ = self.stub.ListTools(tools_pb2.ListToolsRequest()).tools
+        add, *_ = self.stub.ListTools(tools_pb2.ListToolsRequest()).tools
         self.assertEqual((add.name, add.description, add.ids, add.clock), ("add_note", "Writes a note down.", 1, True))
         self.assertEqual([(rows.table, list(rows.columns)) for rows in add.reads], [("note", ["title"])])
         self.assertEqual(
@@ -114,6 +121,9 @@ class TestTools(unittest.TestCase):
                 self.assertIn(answer.raised.text, text)
         deep = self.stub.Call(tools_pb2.CallRequest(tool="broken", arguments_json="[" * 100_000, rows_json="{}"))
         self.assertEqual(deep.raised.type, "RecursionError")
+
+    def test_a_call_does_not_keep_the_process_alive(self) -> None:
+        self.assertEqual(self.call("in_daemon", {}).value_json, "true")
 
     def test_declarations(self) -> None:
         async def late() -> None: ...

@@ -274,7 +274,7 @@ func (c *Client) dial(ctx context.Context, name string) (connection, error) {
 func (c *Client) retry(parent context.Context, name string, do func(context.Context) error) error {
 	limit, bound := c.limit(parent)
 	if limit <= 0 && parent.Err() == nil {
-		return fmt.Errorf("%w: %s at %s: no time is left for it (%s)", ErrUnavailable, name, c.cfg.Targets[name], bound)
+		return fmt.Errorf("%w: %s at %s: no time is left for another attempt (%s)", ErrUnavailable, name, c.cfg.Targets[name], bound)
 	}
 	ctx, cancel := context.WithTimeout(parent, limit)
 	defer cancel()

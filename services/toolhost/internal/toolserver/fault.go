@@ -69,7 +69,8 @@ func isLost(err error) bool {
 			return true
 		}
 	}
-	return slices.ContainsFunc(brokenStream, func(text string) bool { return strings.Contains(err.Error(), text) })
+	has := func(text string) bool { return strings.Contains(err.Error(), text) }
+	return slices.ContainsFunc(brokenStream, has) && !has(errTooLong.Error())
 }
 
 // wrapError returns ErrProtocol unless the connection was lost. All but a JSON-RPC error of the

@@ -140,6 +140,22 @@ func TestUnreadableMessages(t *testing.T) {
 	}
 }
 
+// TestLongHTTPAnswer checks that an answer beyond the limit is not requested again and again.
+func TestLongHTTPAnswer(t *testing.T) {
+	t.Parallel()
+	var requests atomic.Int32
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		requests.Add(1)
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(bytes.Repeat([]byte(" "), maxFrame+1)) // the client does not read all
+	}))
+	defer web.Close()
+	_, err := newTestClient(t, Target{Address: web.URL}, 5*time.Second).List(t.Context(), "desk")
+	if !errors.Is(err, ErrProtocol) || !strings.Contains(err.Error(), errTooLong.Error()) || requests.Load() != 1 {
+		t.Errorf("got %v after %d requests, want ErrProtocol after one", err, requests.Load())
+	}
+}
+
 // TestReportBeforeDeadline checks that a caller learns which server hangs before its own deadline.
 func TestReportBeforeDeadline(t *testing.T) {
 	t.Parallel()

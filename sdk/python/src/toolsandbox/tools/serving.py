@@ -6,7 +6,7 @@ import json
 import signal
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent import futures
 from types import TracebackType
 from typing import Any
@@ -57,7 +57,7 @@ class Server:
             if by_name.setdefault(tool.declared.name, tool) is not tool:
                 raise ValueError(f"two tools are called {tool.declared.name}")
         self._server = grpc.server(
-            futures.ThreadPoolExecutor(workers),
+            _Threads(workers),
             options=[
                 ("grpc.max_receive_message_length", MAX_MESSAGE_BYTES),
                 ("grpc.http2.min_ping_interval_without_data_ms", 10_000),
@@ -82,6 +82,27 @@ class Server:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._server.stop(GRACE).wait()
+
+
+class _Threads(futures.ThreadPoolExecutor):
+    """Daemon threads, one for each call, so that a call that hangs does not keep the process alive."""
+
+    def __init__(self, workers: int) -> None:
+        super().__init__(workers)
+        self._free = threading.Semaphore(workers)
+
+    def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> futures.Future[Any]:
+        future: futures.Future[Any] = futures.Future()
+
+        def run() -> None:
+            with self._free:
+                try:
+                    future.set_result(function(*args, **kwargs))
+                except BaseException as error:  # the future's owner sees it
+                    future.set_exception(error)
+
+        threading.Thread(target=run, name="tool call", daemon=True).start()
+        return future
 
 
 class _Service(tools_pb2_grpc.ToolServiceServicer):
