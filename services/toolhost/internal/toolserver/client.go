@@ -22,11 +22,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/python"
 )
 
-// These are the command-line flags that set the targets and the time of a call.
-const (
-	Flag        = "--toolhost-tool-server"
-	TimeoutFlag = Flag + "-timeout"
-)
+// Flag is the command-line flag that sets the targets.
+const Flag = "--toolhost-tool-server"
 
 const (
 	// maxBody is the maximum size of an answer in bytes.
@@ -50,6 +47,8 @@ var (
 	ErrUnknown = errors.New("unknown tool server")
 	// ErrUnavailable means that the server cannot be reached or does not answer in time.
 	ErrUnavailable = errors.New("tool server is unavailable")
+	// ErrDeadline means that the time of the caller is over.
+	ErrDeadline = errors.New("the execution's time (--orchestrator-execute-timeout) is over")
 	// ErrProtocol means that the server violates the protocol. Another attempt does not help.
 	ErrProtocol = errors.New("tool server is broken")
 	// ErrUnknownState means that the answer depends on a session state that the tool host cannot
@@ -272,9 +271,9 @@ func (c *Client) dial(ctx context.Context, name string) (connection, error) {
 // retry calls do until it succeeds, fails permanently, or the timeout passes. It returns a
 // lostError at once.
 func (c *Client) retry(parent context.Context, name string, do func(context.Context) error) error {
-	limit, bound := c.limit(parent)
+	limit, ofCaller := c.limit(parent)
 	if limit <= 0 && parent.Err() == nil {
-		return fmt.Errorf("%w: %s at %s: no time is left for another attempt (%s)", ErrUnavailable, name, c.cfg.Targets[name], bound)
+		return fmt.Errorf("%w: no time is left to ask %s", ErrDeadline, name)
 	}
 	ctx, cancel := context.WithTimeout(parent, limit)
 	defer cancel()
@@ -295,31 +294,36 @@ func (c *Client) retry(parent context.Context, name string, do func(context.Cont
 		return struct{}{}, err
 	}, backoff.WithBackOff(pauses), backoff.WithMaxTries(maxAttempts), backoff.WithMaxElapsedTime(limit))
 	_, lost := errors.AsType[lostError](last)
-	left, _ := c.limit(parent)
+	if lost && parent.Err() == nil && (ctx.Err() == nil || !ofCaller) {
+		return last // there is time for a call of its own
+	}
+	last = cause(last)
 	switch {
 	case err == nil:
 		return nil
-	case lost && left > 0 && parent.Err() == nil:
-		return last
 	case parent.Err() != nil:
 		return fmt.Errorf("ask tool server %s: %w", name, context.Cause(parent))
 	case errors.Is(last, ErrProtocol), errors.Is(last, ErrUnknown):
 		c.cfg.Logger.WarnContext(parent, "tool server failed", "server", name, "attempts", tries, "error", last)
 		return last
 	case ctx.Err() != nil:
-		last = fmt.Errorf("no answer within %s (%s): %w", limit.Round(time.Millisecond), bound, last)
+		last = fmt.Errorf("no answer within %s: %w", limit.Round(time.Millisecond), last)
 	}
 	c.cfg.Logger.WarnContext(parent, "tool server failed", "server", name, "attempts", tries, "error", last)
-	return fmt.Errorf("%w: %s at %s: %w", ErrUnavailable, name, c.cfg.Targets[name], last)
+	err = fmt.Errorf("%w: %s at %s: %w", ErrUnavailable, name, c.cfg.Targets[name], last)
+	if ofCaller && ctx.Err() != nil {
+		return fmt.Errorf("%w: %w", ErrDeadline, err)
+	}
+	return err
 }
 
-// limit returns the time of a call and the flag that bounds it. A call ends a little before its
-// caller stops waiting, so that the caller learns which server did not answer.
-func (c *Client) limit(ctx context.Context) (limit time.Duration, flag string) {
+// limit returns the time of a call, and whether its caller bounds it. A call ends a little before
+// its caller stops waiting, so that the caller learns which server did not answer.
+func (c *Client) limit(ctx context.Context) (limit time.Duration, ofCaller bool) {
 	if deadline, ok := ctx.Deadline(); ok {
 		if left := time.Until(deadline) - reportTime; left < c.cfg.Timeout {
-			return left, "--orchestrator-execute-timeout"
+			return left, true
 		}
 	}
-	return c.cfg.Timeout, TimeoutFlag
+	return c.cfg.Timeout, false
 }

@@ -162,10 +162,10 @@ func TestReportBeforeDeadline(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), reportTime+500*time.Millisecond)
 	defer cancel()
 	_, err := newTestClient(t, shell("cat"), time.Minute).Call(ctx, newRequest(t, &toolsv1.Tool{Name: "note"}, `{}`))
-	if ctx.Err() != nil || !errors.Is(err, ErrUnavailable) || !strings.Contains(err.Error(), "(--orchestrator-execute-timeout)") {
-		t.Errorf("got %v with the context %v, want ErrUnavailable that names the flag before the deadline", err, ctx.Err())
+	if ctx.Err() != nil || !errors.Is(err, ErrDeadline) || !strings.Contains(err.Error(), "tool server is unavailable: desk at program sh: no answer within") {
+		t.Errorf("got %v with the context %v, want ErrDeadline that names the server before the deadline", err, ctx.Err())
 	}
-	if _, err := newTestClient(t, shell("cat"), time.Minute).Call(ctx, newRequest(t, &toolsv1.Tool{Name: "note"}, `{}`)); !errors.Is(err, ErrUnavailable) {
-		t.Errorf("without time: got %v, want ErrUnavailable", err)
+	if _, err := newTestClient(t, shell("cat"), time.Minute).Call(ctx, newRequest(t, &toolsv1.Tool{Name: "note"}, `{}`)); !errors.Is(err, ErrDeadline) {
+		t.Errorf("without time: got %v, want ErrDeadline", err)
 	}
 }
