@@ -60,6 +60,7 @@ func statusOf(err error) error {
 		{Err: store.ErrClosed, Code: codes.Unavailable},
 		{Err: host.ErrPublish, Code: codes.Unavailable},
 		{Err: bus.ErrUnavailable, Code: codes.Unavailable},
+		{Err: toolserver.ErrDeadline, Code: codes.DeadlineExceeded},
 		{Err: toolserver.ErrUnavailable, Code: codes.Unavailable},
 	}.Status(err)
 }

@@ -93,7 +93,7 @@ func (s *server) Call(ctx context.Context, req *toolsv1.CallRequest) (response *
 		}
 	}()
 	call := &Call{Now: req.GetNow(), IDs: req.GetIds()}
-	if err := json.Unmarshal([]byte(req.GetRowsJson()), &call.Rows); err != nil {
+	if err := decode([]byte(req.GetRowsJson()), &call.Rows); err != nil {
 		return nil, status.Errorf(codes.InvalidArgument, "rows_json: %v", err)
 	}
 	value, err := t.run(ctx, call, []byte(req.GetArgumentsJson()))

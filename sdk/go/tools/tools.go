@@ -3,6 +3,7 @@
 package tools
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -12,7 +13,8 @@ import (
 	toolsv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/tools/v1"
 )
 
-// Row is a row of a table by column: texts, booleans, numbers and nil.
+// Row is a row of a table by column: texts, booleans, numbers and nil. In rows that a call receives,
+// a number is a json.Number, which keeps all digits and whether it is an integer.
 type Row = map[string]any
 
 // Call is the context of one call: its inputs besides the arguments, and its changes. It is valid
@@ -102,7 +104,8 @@ func User() Option { return func(t *toolsv1.Tool) { t.User = true } }
 func Schema(schema string) Option { return func(t *toolsv1.Tool) { t.ParametersJson = schema } }
 
 // New returns a tool. A is a struct: each exported field is an argument, named by its json tag and
-// described by its doc tag. A pointer, or a field with omitempty in its json tag, is optional.
+// described by its doc tag. A pointer, or a field with omitempty in its json tag, is optional. A
+// number in a field of type any is a json.Number.
 // Without Schema, New panics for another A or another type of a field.
 func New[A any](name, description string, run func(ctx context.Context, call *Call, arguments A) (any, error), options ...Option) Tool {
 	t := Tool{declared: &toolsv1.Tool{Name: name, Description: description}}
@@ -114,12 +117,20 @@ func New[A any](name, description string, run func(ctx context.Context, call *Ca
 	}
 	t.run = func(ctx context.Context, call *Call, raw []byte) (any, error) {
 		var arguments A
-		if err := json.Unmarshal(raw, &arguments); err != nil {
+		if err := decode(raw, &arguments); err != nil {
 			return nil, Raise("TypeError", err.Error())
 		}
 		return run(ctx, call, arguments)
 	}
 	return t
+}
+
+// decode parses JSON. A number for an interface is a json.Number, because a float64 has 53 bits and
+// is written back as an integer if it can be.
+func decode(raw []byte, into any) error {
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.UseNumber()
+	return decoder.Decode(into)
 }
 
 // schemaOf returns the JSON Schema of the fields of a struct, in order.
@@ -130,10 +141,11 @@ func schemaOf(tool string, of reflect.Type) string {
 	var properties, required []string
 	for i := range of.NumField() {
 		field := of.Field(i)
-		if !field.IsExported() {
+		tag := field.Tag.Get("json")
+		if !field.IsExported() || tag == "-" {
 			continue
 		}
-		name, flags, _ := strings.Cut(field.Tag.Get("json"), ",")
+		name, flags, _ := strings.Cut(tag, ",")
 		if name == "" {
 			name = field.Name
 		}

@@ -64,6 +64,16 @@ def misbehave(what: str) -> agent.Reply:
         raise Unreadable
     if what == "none":
         return agent.say(None)  # type: ignore[arg-type]
+    if what == "source":
+        return agent.code(None)  # type: ignore[arg-type]
+    if what == "confidence":
+        return agent.Reply("sure", confidence="0.9")  # type: ignore[arg-type]
+    if what == "dict":
+        return agent.Reply(calls=({"name": "look"},))  # type: ignore[arg-type]
+    if what == "no calls":
+        return agent.Reply(calls=None)  # type: ignore[arg-type]
+    if what == "generator":
+        return agent.Reply(calls=(agent.ToolCall(name) for name in ("look",)))  # type: ignore[arg-type]
     if what == "busy":
         raise agent.Unavailable("warming up")
     return agent.say("fine")
@@ -89,6 +99,10 @@ REASONS = {
     "flood of reasons": "xxx…",
     "unreadable reason": "Unreadable: its text cannot be read",
     "none": "TypeError: the agent's reply: text is NoneType, expected str",
+    "source": "TypeError: source is NoneType, expected str",
+    "confidence": "TypeError: the agent's reply: confidence is str, expected a number from 0 to 1",
+    "dict": "TypeError: the agent's reply: a call is dict, expected a ToolCall",
+    "no calls": "TypeError: the agent's reply: calls is NoneType, expected ToolCalls",
     "nothing": "TypeError: the agent returned NoneType, expected a Reply",
 }
 """What is told of what agents raise, by what they are asked."""
@@ -122,6 +136,11 @@ class Served(unittest.TestCase):
                     self.assertEqual(raised.exception.code(), code)
                     self.assertIn(reason, raised.exception.details() or "")
                 self.assertEqual(stub.Act(request("well"), timeout=PATIENCE).text, "fine")
+                self.assertEqual([call.name for call in stub.Act(request("generator"), timeout=PATIENCE).calls], ["look"])
+
+    def test_no_function(self) -> None:
+        with self.assertRaisesRegex(TypeError, "the agent is str, expected a function"), agent.Server("act", "localhost:0"):  # type: ignore[arg-type]
+            pass
 
     def test_traceback_is_logged(self) -> None:
         with agent.Server(plain, "localhost:0") as server, grpc.insecure_channel(server.address) as channel:

@@ -1,12 +1,15 @@
 """Tools that are served, asked over gRPC."""
 
+import dataclasses
 import json
+import threading
 import unittest
 from typing import Optional
 
 import grpc
 
 from toolsandbox.tools import Server, Where, World, tool
+from toolsandbox.tools.tool import registered
 from toolsandbox.tools.v1 import tools_pb2, tools_pb2_grpc
 
 
@@ -34,6 +37,27 @@ def broken() -> float:
     return float("nan")
 
 
+@tool
+def in_daemon() -> bool:
+    """Tells whether its thread keeps the process alive."""
+    return threading.current_thread().daemon
+
+
+@tool(writes=["note"])
+def fail(world: World, how: str) -> None:
+    """Fails in one of the ways of a user's code."""
+
+    class Odd(Exception):
+        def __str__(self) -> str:
+            return {"local": "odd", "surrogate": "a\ud800b"}[how]
+
+    if how == "exit":
+        raise SystemExit("no licence")
+    if how == "row":
+        world.add("note", pages=float("inf"))
+    raise Odd
+
+
 class TestTools(unittest.TestCase):
     def setUp(self) -> None:
         server = Server("127.0.0.1:0")
@@ -49,7 +73,7 @@ class TestTools(unittest.TestCase):
         return response
 
     def test_list(self) -> None:
-        add, _ = self.stub.ListTools(tools_pb2.ListToolsRequest()).tools
+        add, *_ = self.stub.ListTools(tools_pb2.ListToolsRequest()).tools
         self.assertEqual((add.name, add.description, add.ids, add.clock), ("add_note", "Writes a note down.", 1, True))
         self.assertEqual([(rows.table, list(rows.columns)) for rows in add.reads], [("note", ["title"])])
         self.assertEqual(
@@ -82,6 +106,37 @@ class TestTools(unittest.TestCase):
         with self.assertRaises(grpc.RpcError) as caught:
             self.call("absent", {})
         self.assertEqual(caught.exception.code(), grpc.StatusCode.NOT_FOUND)
+
+    def test_odd_failures(self) -> None:
+        for how, kind, text in (
+            ("exit", "SystemExit", "no licence"),
+            ("row", "ValueError", "Out of range float values are not JSON compliant: inf"),
+            ("local", "test_tools.Odd", "odd"),
+            ("surrogate", "test_tools.Odd", "a?b"),
+            ("unreadable", "test_tools.Odd", "its text cannot be read"),
+        ):
+            with self.subTest(how):
+                answer = self.call("fail", {"how": how})
+                self.assertEqual((answer.raised.type.replace("tests.", ""), len(answer.changes)), (kind, 0))
+                self.assertIn(answer.raised.text, text)
+        deep = self.stub.Call(tools_pb2.CallRequest(tool="broken", arguments_json="[" * 100_000, rows_json="{}"))
+        self.assertEqual(deep.raised.type, "RecursionError")
+
+    def test_a_call_does_not_keep_the_process_alive(self) -> None:
+        self.assertEqual(self.call("in_daemon", {}).value_json, "true")
+
+    def test_declarations(self) -> None:
+        async def late() -> None: ...
+
+        def many(*words: str) -> None: ...
+
+        def never(at: float = float("inf")) -> None: ...
+
+        for function, reason in ((late, "late is a coroutine function"), (many, r"parameter \*words"), (never, "default of parameter at is no JSON")):
+            with self.subTest(reason), self.assertRaisesRegex(TypeError, reason):
+                tool(function)
+        with self.assertRaisesRegex(ValueError, "two tools are called broken"):
+            Server("127.0.0.1:0", [registered[1], dataclasses.replace(registered[1])])
 
     def test_hints(self) -> None:
         with self.assertRaisesRegex(TypeError, "parameter when has no type hint"):

@@ -32,6 +32,8 @@ const (
 	maxAttempts = 4
 	// minPause and maxPause bound the pauses between attempts, before a jitter of half a pause.
 	minPause, maxPause = 200 * time.Millisecond, 2 * time.Second
+	// reportTime is the time that remains to report a server that does not answer.
+	reportTime = time.Second
 	// maxStates is the maximum number of open connections to servers with a state per session.
 	// CallStateful restores the state of an evicted session.
 	maxStates = 32
@@ -45,6 +47,8 @@ var (
 	ErrUnknown = errors.New("unknown tool server")
 	// ErrUnavailable means that the server cannot be reached or does not answer in time.
 	ErrUnavailable = errors.New("tool server is unavailable")
+	// ErrDeadline means that the time of the caller is over.
+	ErrDeadline = errors.New("the execution's time (--orchestrator-execute-timeout) is over")
 	// ErrProtocol means that the server violates the protocol. Another attempt does not help.
 	ErrProtocol = errors.New("tool server is broken")
 	// ErrUnknownState means that the answer depends on a session state that the tool host cannot
@@ -267,7 +271,11 @@ func (c *Client) dial(ctx context.Context, name string) (connection, error) {
 // retry calls do until it succeeds, fails permanently, or the timeout passes. It returns a
 // lostError at once.
 func (c *Client) retry(parent context.Context, name string, do func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(parent, c.cfg.Timeout)
+	limit, ofCaller := c.limit(parent)
+	if limit <= 0 && parent.Err() == nil {
+		return fmt.Errorf("%w: no time is left to ask %s", ErrDeadline, name)
+	}
+	ctx, cancel := context.WithTimeout(parent, limit)
 	defer cancel()
 	pauses := backoff.NewExponentialBackOff()
 	pauses.InitialInterval, pauses.MaxInterval = minPause, maxPause
@@ -284,21 +292,38 @@ func (c *Client) retry(parent context.Context, name string, do func(context.Cont
 			last = err
 		}
 		return struct{}{}, err
-	}, backoff.WithBackOff(pauses), backoff.WithMaxTries(maxAttempts), backoff.WithMaxElapsedTime(c.cfg.Timeout))
+	}, backoff.WithBackOff(pauses), backoff.WithMaxTries(maxAttempts), backoff.WithMaxElapsedTime(limit))
 	_, lost := errors.AsType[lostError](last)
+	if lost && parent.Err() == nil && (ctx.Err() == nil || !ofCaller) {
+		return last // there is time for a call of its own
+	}
+	last = cause(last)
 	switch {
 	case err == nil:
 		return nil
-	case lost && parent.Err() == nil:
-		return last
 	case parent.Err() != nil:
 		return fmt.Errorf("ask tool server %s: %w", name, context.Cause(parent))
 	case errors.Is(last, ErrProtocol), errors.Is(last, ErrUnknown):
 		c.cfg.Logger.WarnContext(parent, "tool server failed", "server", name, "attempts", tries, "error", last)
 		return last
 	case ctx.Err() != nil:
-		last = fmt.Errorf("no answer within %s: %w", c.cfg.Timeout, last)
+		last = fmt.Errorf("no answer within %s: %w", limit.Round(time.Millisecond), last)
 	}
 	c.cfg.Logger.WarnContext(parent, "tool server failed", "server", name, "attempts", tries, "error", last)
-	return fmt.Errorf("%w: %s at %s: %w", ErrUnavailable, name, c.cfg.Targets[name], last)
+	err = fmt.Errorf("%w: %s at %s: %w", ErrUnavailable, name, c.cfg.Targets[name], last)
+	if ofCaller && ctx.Err() != nil {
+		return fmt.Errorf("%w: %w", ErrDeadline, err)
+	}
+	return err
+}
+
+// limit returns the time of a call, and whether its caller bounds it. A call ends a little before
+// its caller stops waiting, so that the caller learns which server did not answer.
+func (c *Client) limit(ctx context.Context) (limit time.Duration, ofCaller bool) {
+	if deadline, ok := ctx.Deadline(); ok {
+		if left := time.Until(deadline) - reportTime; left < c.cfg.Timeout {
+			return left, true
+		}
+	}
+	return c.cfg.Timeout, false
 }

@@ -64,7 +64,7 @@ func dialMCP(ctx context.Context, name string, target Target) (connection, error
 			stop()
 			return nil, err
 		}
-		transport.Transport = &mcp.IOTransport{Reader: m.program.stdout, Writer: m.program, MaxLineLength: maxFrame}
+		transport.Transport = &mcp.IOTransport{Reader: m.program.stdout, Writer: m.program}
 		transport.secrets = m.program.secrets
 	}
 	client := mcp.NewClient(&mcp.Implementation{Name: "toolsandbox", Version: "1"}, &mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{}})
@@ -102,20 +102,6 @@ func (m *mcpConnection) close() error {
 func (m *mcpConnection) abort() {
 	m.stop()
 	m.program.abort()
-}
-
-// wrapError returns ErrProtocol unless another attempt may help. A JSON-RPC error and an invalid
-// message are not network failures. All but a JSON-RPC error are a lostError.
-func (m *mcpConnection) wrapError(operation string, err error) error {
-	if rpcErr, ok := errors.AsType[*jsonrpc.Error](err); ok {
-		return fmt.Errorf("%w: %s: %s: %s (code %d)", ErrProtocol, m.name, operation, rpcErr.Message, rpcErr.Code)
-	}
-	_, invalid := errors.AsType[*json.SyntaxError](err)
-	_, mistyped := errors.AsType[*json.UnmarshalTypeError](err)
-	if invalid || mistyped || errors.Is(err, errUnsolicited) {
-		return lostError{fmt.Errorf("%w: %s: %s: %w", ErrProtocol, m.name, operation, m.program.explain(err))}
-	}
-	return lostError{fmt.Errorf("%s: %w", operation, m.program.explain(err))}
 }
 
 func (m *mcpConnection) list(ctx context.Context) ([]*toolsv1.Tool, error) {

@@ -1,7 +1,9 @@
 package toolserver
 
 import (
+	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -30,7 +32,7 @@ type program struct {
 	name   string
 	cmd    *exec.Cmd
 	stdin  io.Closer
-	stdout io.ReadCloser
+	stdout *messageReader
 	stderr tail
 	// secrets are redacted from errors.
 	secrets  secrets
@@ -55,9 +57,11 @@ func startProgram(target Target) (*program, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", p.name, err)
 	}
-	if p.stdout, err = cmd.StdoutPipe(); err != nil {
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", p.name, err)
 	}
+	p.stdout = newMessageReader(stdout, &p.stderr)
 	p.Writer, p.stdin = stdin, stdin
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("%w: start %s: %w: install it", ErrProtocol, p.name, err)
@@ -104,7 +108,7 @@ func (p *program) explain(err error) error {
 	if syntaxErr, ok := errors.AsType[*json.SyntaxError](err); ok {
 		text = fmt.Sprintf("what it writes to its standard output is no JSON-RPC: %v", syntaxErr)
 	}
-	if errors.Is(err, io.EOF) || errors.Is(err, mcp.ErrConnectionClosed) || errors.Is(err, syscall.EPIPE) {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, mcp.ErrConnectionClosed) || errors.Is(err, syscall.EPIPE) {
 		text = "it ended, or closed its standard input or output, without an answer"
 		_ = p.Close() // the caller reports that the program has ended
 	}
@@ -112,6 +116,53 @@ func (p *program) explain(err error) error {
 		text += fmt.Sprintf(": %s says: %s", p.name, line)
 	}
 	return errors.New(p.secrets.redact(text))
+}
+
+// messageReader reads the messages of a program, one a line. MCP allows nothing else on the standard
+// output, but many programs also log there. Such lines go to log, as if they were written to the
+// standard error.
+type messageReader struct {
+	io.Closer
+
+	lines *bufio.Scanner
+	log   io.Writer
+	// rest is the unread part of a line.
+	rest []byte
+}
+
+func newMessageReader(stdout io.ReadCloser, log io.Writer) *messageReader {
+	lines := bufio.NewScanner(stdout)
+	lines.Buffer(nil, maxFrame)
+	return &messageReader{Closer: stdout, lines: lines, log: log}
+}
+
+// errLongLine means that a line is longer than maxFrame.
+var errLongLine = fmt.Errorf("it writes a line of more than %d bytes to its standard output", maxFrame)
+
+// Read implements io.Reader.
+func (m *messageReader) Read(p []byte) (int, error) {
+	for len(m.rest) == 0 {
+		if !m.lines.Scan() {
+			if errors.Is(m.lines.Err(), bufio.ErrTooLong) {
+				return 0, errLongLine
+			}
+			return 0, cmp.Or(m.lines.Err(), io.EOF)
+		}
+		line := bytes.TrimSpace(bytes.TrimPrefix(m.lines.Bytes(), []byte("\uFEFF")))
+		if isMessage(line) {
+			m.rest = append(bytes.Clone(line), '\n')
+		} else if _, err := fmt.Fprintf(m.log, "%s\n", line); err != nil {
+			return 0, err
+		}
+	}
+	n := copy(p, m.rest)
+	m.rest = m.rest[n:]
+	return n, nil
+}
+
+// isMessage reports whether a line is a JSON-RPC message or a list of them, whether valid or not.
+func isMessage(line []byte) bool {
+	return len(line) > 0 && (line[0] == '{' || line[0] == '[') && bytes.Contains(line, []byte(`"jsonrpc"`))
 }
 
 // tail is a writer that keeps the last maxStderr bytes.

@@ -108,7 +108,8 @@ func encode(v any) json.RawMessage {
 	return raw
 }
 
-// limitedTransport limits the bodies of responses to maxFrame bytes.
+// limitedTransport limits the bodies of responses to maxFrame bytes. It returns a status of a POST
+// that is no success as a statusError, because the SDK drops its code, body and target.
 type limitedTransport struct{ http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
@@ -118,10 +119,16 @@ func (l limitedTransport) RoundTrip(request *http.Request) (*http.Response, erro
 		request.Header.Set(telemetry.TraceparentHeader, parent)
 	}
 	response, err := l.RoundTripper.RoundTrip(request)
-	if err == nil {
-		response.Body = &limitedBody{ReadCloser: response.Body, left: maxFrame}
+	if err != nil {
+		return nil, err
 	}
-	return response, err
+	if request.Method == http.MethodPost {
+		if err := newStatusError(request, response); err != nil {
+			return nil, err
+		}
+	}
+	response.Body = &limitedBody{ReadCloser: response.Body, left: maxFrame}
+	return response, nil
 }
 
 // CloseIdleConnections implements the interface that http.Client uses.

@@ -162,5 +162,7 @@ def calls(*many: ToolCall) -> Reply:
 
 def code(source: str) -> Reply:
     """A turn that runs Python source in the session, with the tools as functions. The next message
-    is its output, or the error that ended it."""
+    is its output, or the error that ended it. Raises TypeError for anything but a text."""
+    if not isinstance(source, str):
+        raise TypeError(f"source is {type(source).__name__}, expected str")
     return Reply(code=source)

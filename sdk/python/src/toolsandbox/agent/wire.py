@@ -51,7 +51,7 @@ def conversation(request: agent_pb2.ActRequest) -> Conversation:
             tools=tuple(Tool(t.name, t.description, json.loads(t.parameters_json or "{}")) for t in request.tools),
             traceparent=request.traceparent,
         )
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise Unreadable(str(error)) from error
 
 
@@ -92,15 +92,23 @@ def response(reply: object) -> agent_pb2.ActResponse:
     a too long turn."""
     if not isinstance(reply, Reply):
         raise TypeError(f"the agent returned {type(reply).__name__}, expected a Reply: use say, call, calls or code")
-    for call in reply.calls:
+    try:
+        made = tuple(reply.calls)
+    except TypeError as error:
+        raise TypeError(f"the agent's reply: calls is {type(reply.calls).__name__}, expected ToolCalls") from error
+    for call in made:
+        if not isinstance(call, ToolCall):
+            raise TypeError(f"the agent's reply: a call is {type(call).__name__}, expected a ToolCall")
         if not isinstance(call.arguments, (str, Mapping)):
             raise TypeError(f"the agent's reply: arguments of a call is {type(call.arguments).__name__}, expected a mapping or str")
-    texts = [("text", reply.text), *((f"{part} of a call", getattr(c, part)) for c in reply.calls for part in ("name", "id"))]
+    texts = [("text", reply.text), *((f"{part} of a call", getattr(c, part)) for c in made for part in ("name", "id"))]
     for what, text in texts if reply.code is None else [*texts, ("code", reply.code)]:
         if not isinstance(text, str):
             raise TypeError(f"the agent's reply: {what} is {type(text).__name__}, expected str")
+    if not isinstance(reply.confidence, (int, float, type(None))):
+        raise TypeError(f"the agent's reply: confidence is {type(reply.confidence).__name__}, expected a number from 0 to 1")
     answer = agent_pb2.ActResponse(
-        text=reply.text, calls=[agent_pb2.ToolCall(id=c.id, name=c.name, arguments_json=c.arguments_json) for c in reply.calls], code=reply.code,
+        text=reply.text, calls=[agent_pb2.ToolCall(id=c.id, name=c.name, arguments_json=c.arguments_json) for c in made], code=reply.code,
         confidence=reply.confidence,
     )
     if answer.ByteSize() > MAX_ANSWER_BYTES:
@@ -123,6 +131,8 @@ class Player:
     def __init__(self, act: Act, workers: int) -> None:
         if workers < 1:
             raise ValueError(f"workers: {workers} given, expected at least 1")
+        if not callable(act):
+            raise TypeError(f"the agent is {type(act).__name__}, expected a function of a conversation")
         self._act = act
         self._workers = asyncio.Semaphore(workers)
 

@@ -6,7 +6,7 @@ import json
 import signal
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent import futures
 from types import TracebackType
 from typing import Any
@@ -52,11 +52,12 @@ class Server:
         self, address: str, tools: Sequence[Tool] | None = None, *, workers: int = WORKERS, credentials: grpc.ServerCredentials | None = None
     ) -> None:
         served = list(registered if tools is None else tools)
-        by_name = {tool.declared.name: tool for tool in served}
-        if len(by_name) < len(served):
-            raise ValueError("two tools have one name")
+        by_name: dict[str, Tool] = {}
+        for tool in served:
+            if by_name.setdefault(tool.declared.name, tool) is not tool:
+                raise ValueError(f"two tools are called {tool.declared.name}")
         self._server = grpc.server(
-            futures.ThreadPoolExecutor(workers),
+            _Threads(workers),
             options=[
                 ("grpc.max_receive_message_length", MAX_MESSAGE_BYTES),
                 ("grpc.http2.min_ping_interval_without_data_ms", 10_000),
@@ -83,6 +84,27 @@ class Server:
         self._server.stop(GRACE).wait()
 
 
+class _Threads(futures.ThreadPoolExecutor):
+    """Daemon threads, one for each call, so that a call that hangs does not keep the process alive."""
+
+    def __init__(self, workers: int) -> None:
+        super().__init__(workers)
+        self._free = threading.Semaphore(workers)
+
+    def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> futures.Future[Any]:
+        future: futures.Future[Any] = futures.Future()
+
+        def run() -> None:
+            with self._free:
+                try:
+                    future.set_result(function(*args, **kwargs))
+                except BaseException as error:  # the future's owner sees it
+                    future.set_exception(error)
+
+        threading.Thread(target=run, name="tool call", daemon=True).start()
+        return future
+
+
 class _Service(tools_pb2_grpc.ToolServiceServicer):
     def __init__(self, tools: dict[str, Tool]) -> None:
         self._tools = tools
@@ -96,4 +118,4 @@ class _Service(tools_pb2_grpc.ToolServiceServicer):
             context.abort(grpc.StatusCode.NOT_FOUND, f"there is no tool {request.tool}")
             raise AssertionError  # abort has raised
         world = World(json.loads(request.rows_json), request.now if request.HasField("now") else None, request.ids)
-        return tool.call(json.loads(request.arguments_json), world)
+        return tool.call(request.arguments_json, world)

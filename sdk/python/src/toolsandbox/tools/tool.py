@@ -39,11 +39,11 @@ class World:
 
     def add(self, table: str, **row: Any) -> None:
         """Adds a row. Omitted columns are null."""
-        self._changes.append(tools_pb2.Change(table=table, add_json=json.dumps(row)))
+        self._changes.append(tools_pb2.Change(table=table, add_json=_json(row)))
 
     def update(self, table: str, where: Where, **values: Any) -> None:
         """Replaces values of the one row that matches the condition."""
-        update = tools_pb2.Update(where=_where(where), values_json=json.dumps(values))
+        update = tools_pb2.Update(where=_where(where), values_json=_json(values))
         self._changes.append(tools_pb2.Change(table=table, update=update))
 
     def remove(self, table: str, where: Where) -> None:
@@ -52,7 +52,7 @@ class World:
 
 
 def _where(where: Where) -> tools_pb2.Where:
-    return tools_pb2.Where(column=where.column, value_json=json.dumps(where.value))
+    return tools_pb2.Where(column=where.column, value_json=_json(where.value))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,19 +64,39 @@ class Tool:
     world: str | None
     """The name of the parameter that gets the World, if any."""
 
-    def call(self, arguments: dict[str, Any], world: World) -> tools_pb2.CallResponse:
-        """Runs the function. What it raises is part of the answer."""
-        if self.world is not None:
-            arguments = {**arguments, self.world: world}
+    def call(self, arguments_json: str, world: World) -> tools_pb2.CallResponse:
+        """Runs the function. What it raises, SystemExit included, is part of the answer."""
         try:
-            value = json.dumps(self.function(**arguments), allow_nan=False)
-        except Exception as error:  # it is the conversation's
-            return tools_pb2.CallResponse(raised=tools_pb2.Raised(type=_named(type(error)), text=str(error)))
+            arguments = json.loads(arguments_json)
+            if self.world is not None:
+                arguments[self.world] = world
+            value = _json(self.function(**arguments))
+        except BaseException as error:  # it is the conversation's
+            return tools_pb2.CallResponse(raised=tools_pb2.Raised(type=_named(type(error)), text=_text(error)))
         return tools_pb2.CallResponse(value_json=value, changes=world._changes)
 
 
+def _json(value: object) -> str:
+    """The JSON of a value. Raises TypeError or ValueError for what JSON cannot represent, including NaN."""
+    return json.dumps(value, allow_nan=False)
+
+
+_CLASS = re.compile(r"[A-Za-z_][A-Za-z0-9_.]{0,99}")
+
+
 def _named(kind: type[BaseException]) -> str:
-    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+    """The name of a class as the tool host takes it."""
+    name = kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
+    return name if _CLASS.fullmatch(name) else "RuntimeError"
+
+
+def _text(error: BaseException) -> str:
+    """The text of an exception, so that it can be sent."""
+    try:
+        text = str(error)
+    except Exception:
+        text = "its text cannot be read"
+    return text.encode("utf-8", "replace").decode()
 
 
 registered: list[Tool] = []
@@ -109,6 +129,8 @@ def tool(
 
 
 def _tool(function: Function, reads: Tables, writes: Tables, ids: int, clock: bool, user: bool) -> Tool:
+    if inspect.iscoroutinefunction(function):
+        raise TypeError(f"{function.__name__} is a coroutine function, expected a plain one: its calls run in threads, so use asyncio.run in it")
     hints, world = typing.get_type_hints(function), None
     description, described = _docstring(function)
     properties: dict[str, Any] = {}
@@ -117,6 +139,8 @@ def _tool(function: Function, reads: Tables, writes: Tables, ids: int, clock: bo
         if hints.get(name) is World:
             world = name
             continue
+        if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
+            raise TypeError(f"{function.__name__}: parameter {parameter} cannot be given by name")
         if name not in hints:
             raise TypeError(f"{function.__name__}: parameter {name} has no type hint")
         properties[name] = _schema(hints[name], f"{function.__name__}: parameter {name}")
@@ -124,8 +148,12 @@ def _tool(function: Function, reads: Tables, writes: Tables, ids: int, clock: bo
             properties[name]["description"] = described[name]
         if parameter.default is inspect.Parameter.empty:
             required.append(name)
-        else:
-            properties[name]["default"] = parameter.default
+            continue
+        try:
+            _json(parameter.default)
+        except (TypeError, ValueError) as error:
+            raise TypeError(f"{function.__name__}: the default of parameter {name} is no JSON: {error}") from error
+        properties[name]["default"] = parameter.default
     declared = tools_pb2.Tool(
         name=function.__name__,
         description=description,
