@@ -416,7 +416,10 @@ type Fork struct {
 	// Whether the message at the index is also given, with another text than the origin's.
 	Edited bool `protobuf:"varint,3,opt,name=edited,proto3" json:"edited,omitempty"`
 	// Number of the origin's trial. The first trial of the fork has the same number and seed.
-	Trial         int32 `protobuf:"varint,4,opt,name=trial,proto3" json:"trial,omitempty"`
+	Trial int32 `protobuf:"varint,4,opt,name=trial,proto3" json:"trial,omitempty"`
+	// Seed by which calls of the origin fail, and those of all trials of the fork: Rollout.seed or, if
+	// the origin is a fork, its Fork.failing_seed.
+	FailingSeed   int64 `protobuf:"varint,5,opt,name=failing_seed,json=failingSeed,proto3" json:"failing_seed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -475,6 +478,13 @@ func (x *Fork) GetEdited() bool {
 func (x *Fork) GetTrial() int32 {
 	if x != nil {
 		return x.Trial
+	}
+	return 0
+}
+
+func (x *Fork) GetFailingSeed() int64 {
+	if x != nil {
+		return x.FailingSeed
 	}
 	return 0
 }
@@ -1412,7 +1422,9 @@ type Turn struct {
 	// Of a turn of an attached agent: RespondResponse.answered_by.
 	AnsweredBy *v1.Instance `protobuf:"bytes,11,opt,name=answered_by,json=answeredBy,proto3" json:"answered_by,omitempty"`
 	// Of a turn of a plug-in agent: RespondResponse.confidence.
-	Confidence    *float64 `protobuf:"fixed64,12,opt,name=confidence,proto3,oneof" json:"confidence,omitempty"`
+	Confidence *float64 `protobuf:"fixed64,12,opt,name=confidence,proto3,oneof" json:"confidence,omitempty"`
+	// Of a turn of the execution environment: ExecuteResponse.failing.
+	Failing       []int32 `protobuf:"varint,13,rep,packed,name=failing,proto3" json:"failing,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1522,6 +1534,13 @@ func (x *Turn) GetConfidence() float64 {
 		return *x.Confidence
 	}
 	return 0
+}
+
+func (x *Turn) GetFailing() []int32 {
+	if x != nil {
+		return x.Failing
+	}
+	return nil
 }
 
 // AnsweredTurn names the process that answered one turn of an attached agent.
@@ -2411,12 +2430,13 @@ const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"\tmax_bytes\x18\x10 \x01(\x03R\bmaxBytes\x12!\n" +
 	"\frepeat_limit\x18\x11 \x01(\x05R\vrepeatLimit\x12\x12\n" +
 	"\x04team\x18\x12 \x01(\tR\x04team\x12,\n" +
-	"\x04fork\x18\x13 \x01(\v2\x18.toolsandbox.bus.v1.ForkR\x04fork\"\xa4\x01\n" +
+	"\x04fork\x18\x13 \x01(\v2\x18.toolsandbox.bus.v1.ForkR\x04fork\"\xc7\x01\n" +
 	"\x04Fork\x12B\n" +
 	"\x06origin\x18\x01 \x01(\tB*\xbaH'r%2#^[A-Za-z0-9_-]{1,100}\\.[0-9]{1,10}$R\x06origin\x12!\n" +
 	"\amessage\x18\x02 \x01(\x05B\a\xbaH\x04\x1a\x02(\x01R\amessage\x12\x16\n" +
 	"\x06edited\x18\x03 \x01(\bR\x06edited\x12\x1d\n" +
-	"\x05trial\x18\x04 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\x05trial\"\xa2\x03\n" +
+	"\x05trial\x18\x04 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\x05trial\x12!\n" +
+	"\ffailing_seed\x18\x05 \x01(\x03R\vfailingSeed\"\xa2\x03\n" +
 	"\fSweepControl\x12\x1a\n" +
 	"\bparallel\x18\x01 \x01(\x05R\bparallel\x12&\n" +
 	"\flimits_round\x18\x02 \x01(\x05H\x00R\vlimitsRound\x88\x01\x01\x12C\n" +
@@ -2494,7 +2514,7 @@ const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"\aattempt\x18\x02 \x01(\x05R\aattempt\x12\x14\n" +
 	"\x05round\x18\x03 \x01(\x05R\x05round\x12>\n" +
 	"\bversions\x18\x04 \x03(\v2\".toolsandbox.world.v1.TableVersionR\bversions\x124\n" +
-	"\astarted\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\astarted\"\xe9\x04\n" +
+	"\astarted\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\astarted\"\x83\x05\n" +
 	"\x04Turn\x129\n" +
 	"\bmessages\x18\x01 \x03(\v2\x1d.toolsandbox.world.v1.MessageR\bmessages\x12>\n" +
 	"\bversions\x18\x02 \x03(\v2\".toolsandbox.world.v1.TableVersionR\bversions\x12)\n" +
@@ -2510,7 +2530,8 @@ const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"answeredBy\x12#\n" +
 	"\n" +
 	"confidence\x18\f \x01(\x01H\x03R\n" +
-	"confidence\x88\x01\x01B\x11\n" +
+	"confidence\x88\x01\x01\x12\x18\n" +
+	"\afailing\x18\r \x03(\x05R\afailingB\x11\n" +
 	"\x0f_ended_at_indexB\x06\n" +
 	"\x04_nowB\v\n" +
 	"\t_next_dueB\r\n" +
