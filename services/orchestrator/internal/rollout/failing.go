@@ -39,8 +39,8 @@ func (s *State) Failing(setup *setupv1.Setup) []int32 {
 // failingSeed returns the seed by which the calls of a rollout fail. A fork repeats the failures of
 // its origin, so that it gets to its first turn of its own as its origin did.
 func failingSeed(rollout *busv1.Rollout) int64 {
-	if fork := rollout.GetFork(); fork != nil {
-		return fork.GetFailingSeed()
+	if rollout.GetFork() != nil {
+		return rollout.GetFailingSeed()
 	}
 	return rollout.GetSeed()
 }
@@ -67,6 +67,19 @@ func (s *State) lastFailed(call *worldv1.Message, earlier []*worldv1.Message, fa
 		}
 	}
 	return false
+}
+
+// Failed returns the indices of the calls that failed by chance, ascending.
+func (s *State) Failed() []int32 {
+	var failed []int32
+	for _, execution := range s.executed {
+		for i, call := range execution.GetCalls() {
+			if slices.Contains(execution.GetOutcome().GetFailing(), int32(i)) {
+				failed = append(failed, call.GetIndex())
+			}
+		}
+	}
+	return failed
 }
 
 // Scripted returns the next turn of a role that plays the script of its scenario, nil after its

@@ -154,7 +154,7 @@ func TestFailingOfAgentOnly(t *testing.T) {
 		t.Errorf("plain variant: got %v, and %v with failing tools, want none and some", got, failing)
 	}
 	for name, other := range map[string]*busv1.Rollout{
-		"fork":                   {Id: "f.1", Seed: 6, Fork: &busv1.Fork{FailingSeed: 5}},
+		"fork":                   {Id: "f.1", Seed: 6, Fork: &busv1.Fork{}, FailingSeed: 5},
 		"another id and players": {Id: "other.7", Seed: 5, Trial: 3},
 	} {
 		state := seeded(t, other)

@@ -417,9 +417,9 @@ type Fork struct {
 	Edited bool `protobuf:"varint,3,opt,name=edited,proto3" json:"edited,omitempty"`
 	// Number of the origin's trial. The first trial of the fork has the same number and seed.
 	Trial int32 `protobuf:"varint,4,opt,name=trial,proto3" json:"trial,omitempty"`
-	// Seed by which calls of the origin fail, and those of all trials of the fork: Rollout.seed or, if
-	// the origin is a fork, its Fork.failing_seed.
-	FailingSeed   int64 `protobuf:"varint,5,opt,name=failing_seed,json=failingSeed,proto3" json:"failing_seed,omitempty"`
+	// Number of the trial with whose seed calls fail in all trials of the fork: trial or, if the origin
+	// is a fork, its failing_trial.
+	FailingTrial  int32 `protobuf:"varint,5,opt,name=failing_trial,json=failingTrial,proto3" json:"failing_trial,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -482,9 +482,9 @@ func (x *Fork) GetTrial() int32 {
 	return 0
 }
 
-func (x *Fork) GetFailingSeed() int64 {
+func (x *Fork) GetFailingTrial() int32 {
 	if x != nil {
-		return x.FailingSeed
+		return x.FailingTrial
 	}
 	return 0
 }
@@ -973,7 +973,10 @@ type Rollout struct {
 	// The team that owns its sweep. Empty without configured teams.
 	Team string `protobuf:"bytes,18,opt,name=team,proto3" json:"team,omitempty"`
 	// What it continues. Unset if it is played from the start.
-	Fork          *Fork `protobuf:"bytes,19,opt,name=fork,proto3" json:"fork,omitempty"`
+	Fork *Fork `protobuf:"bytes,19,opt,name=fork,proto3" json:"fork,omitempty"`
+	// Of a fork: the seed by which calls of the agent fail, if they do. It is that of its origin, so that
+	// the turns before the fork are the same. Otherwise they fail by seed.
+	FailingSeed   int64 `protobuf:"varint,20,opt,name=failing_seed,json=failingSeed,proto3" json:"failing_seed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1118,6 +1121,13 @@ func (x *Rollout) GetFork() *Fork {
 		return x.Fork
 	}
 	return nil
+}
+
+func (x *Rollout) GetFailingSeed() int64 {
+	if x != nil {
+		return x.FailingSeed
+	}
+	return 0
 }
 
 // LogEntry is one entry of a rollout's log. Subject bus.<shard>.<rollout>, published with the
@@ -2430,13 +2440,13 @@ const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"\tmax_bytes\x18\x10 \x01(\x03R\bmaxBytes\x12!\n" +
 	"\frepeat_limit\x18\x11 \x01(\x05R\vrepeatLimit\x12\x12\n" +
 	"\x04team\x18\x12 \x01(\tR\x04team\x12,\n" +
-	"\x04fork\x18\x13 \x01(\v2\x18.toolsandbox.bus.v1.ForkR\x04fork\"\xc7\x01\n" +
+	"\x04fork\x18\x13 \x01(\v2\x18.toolsandbox.bus.v1.ForkR\x04fork\"\xd2\x01\n" +
 	"\x04Fork\x12B\n" +
 	"\x06origin\x18\x01 \x01(\tB*\xbaH'r%2#^[A-Za-z0-9_-]{1,100}\\.[0-9]{1,10}$R\x06origin\x12!\n" +
 	"\amessage\x18\x02 \x01(\x05B\a\xbaH\x04\x1a\x02(\x01R\amessage\x12\x16\n" +
 	"\x06edited\x18\x03 \x01(\bR\x06edited\x12\x1d\n" +
-	"\x05trial\x18\x04 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\x05trial\x12!\n" +
-	"\ffailing_seed\x18\x05 \x01(\x03R\vfailingSeed\"\xa2\x03\n" +
+	"\x05trial\x18\x04 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\x05trial\x12,\n" +
+	"\rfailing_trial\x18\x05 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\ffailingTrial\"\xa2\x03\n" +
 	"\fSweepControl\x12\x1a\n" +
 	"\bparallel\x18\x01 \x01(\x05R\bparallel\x12&\n" +
 	"\flimits_round\x18\x02 \x01(\x05H\x00R\vlimitsRound\x88\x01\x01\x12C\n" +
@@ -2474,7 +2484,7 @@ const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\v2 .toolsandbox.bus.v1.ProviderLoadR\x05value:\x028\x01\">\n" +
 	"\fProviderLoad\x12\x14\n" +
 	"\x05asked\x18\x01 \x01(\x05R\x05asked\x12\x18\n" +
-	"\alimited\x18\x02 \x01(\x05R\alimited\"\xb8\x04\n" +
+	"\alimited\x18\x02 \x01(\x05R\alimited\"\xdb\x04\n" +
 	"\aRollout\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x19\n" +
 	"\bsweep_id\x18\x02 \x01(\tR\asweepId\x12\x1a\n" +
@@ -2492,7 +2502,8 @@ const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"\tmax_bytes\x18\x10 \x01(\x03R\bmaxBytes\x12!\n" +
 	"\frepeat_limit\x18\x11 \x01(\x05R\vrepeatLimit\x12\x12\n" +
 	"\x04team\x18\x12 \x01(\tR\x04team\x12,\n" +
-	"\x04fork\x18\x13 \x01(\v2\x18.toolsandbox.bus.v1.ForkR\x04fork\"\x93\x02\n" +
+	"\x04fork\x18\x13 \x01(\v2\x18.toolsandbox.bus.v1.ForkR\x04fork\x12!\n" +
+	"\ffailing_seed\x18\x14 \x01(\x03R\vfailingSeed\"\x93\x02\n" +
 	"\bLogEntry\x12/\n" +
 	"\x05start\x18\x01 \x01(\v2\x19.toolsandbox.bus.v1.StartR\x05start\x12/\n" +
 	"\x05claim\x18\x02 \x01(\v2\x19.toolsandbox.bus.v1.ClaimR\x05claim\x12.\n" +
