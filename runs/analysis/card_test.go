@@ -130,8 +130,8 @@ func TestCard(t *testing.T) {
 	}
 }
 
-// TestCardOfFailingTools computes robustness to faults by hand. Trials whose calls fail do not count
-// for consistency.
+// TestCardOfFailingTools computes robustness to faults by hand. Trials whose calls fail do not
+// count for consistency.
 func TestCardOfFailingTools(t *testing.T) {
 	plain, failing := []string{"NO_DISTRACTION_TOOLS"}, []string{"NO_DISTRACTION_TOOLS", failingTools}
 	_, metrics := carded(t, written(t, []trialOf{

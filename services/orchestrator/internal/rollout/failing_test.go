@@ -58,8 +58,8 @@ func search(x int) func(*worldv1.Message) {
 	return called(string(rune('a'+x%26)), "search", `{"x": `+string(rune('a'+x))+`}`)
 }
 
-// TestFailingShare checks that a fifth of different calls fails, and that neighbours among seeds and
-// messages fail independently.
+// TestFailingShare checks that a fifth of different calls fails, and that neighbours among seeds
+// and messages fail independently.
 func TestFailingShare(t *testing.T) {
 	const seeds, calls = 500, 40
 	fails := make([][]bool, seeds)

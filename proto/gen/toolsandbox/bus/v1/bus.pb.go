@@ -974,8 +974,8 @@ type Rollout struct {
 	Team string `protobuf:"bytes,18,opt,name=team,proto3" json:"team,omitempty"`
 	// What it continues. Unset if it is played from the start.
 	Fork *Fork `protobuf:"bytes,19,opt,name=fork,proto3" json:"fork,omitempty"`
-	// Of a fork: the seed by which calls of the agent fail, if they do. It is that of its origin, so that
-	// the turns before the fork are the same. Otherwise they fail by seed.
+	// Of a fork: the seed by which calls of the agent fail, if they do. It is that of its origin, so
+	// that the turns before the fork are the same. Otherwise they fail by seed.
 	FailingSeed   int64 `protobuf:"varint,20,opt,name=failing_seed,json=failingSeed,proto3" json:"failing_seed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
