@@ -46,11 +46,23 @@ func AllVariants() []Variant {
 // original lacks.
 const ArgumentNameSuffix = "_3_distraction_tools_arg_name_scrambled"
 
-// NamedVariants returns the variants that every base scenario has: those of AllVariants, and the
-// one of ArgumentNameSuffix. The caller owns the result.
+// FailingToolsSuffix is the suffix of the variant in which calls of the agent fail by chance. Tasks
+// whose calls are not executed lack it.
+const FailingToolsSuffix = "_failing_tools"
+
+// NamedVariants returns the variants that every base scenario has: those of AllVariants, and those
+// of ArgumentNameSuffix and FailingToolsSuffix. The caller owns the result.
 func NamedVariants() []Variant {
 	const few, names = setupv1.Augmentation_AUGMENTATION_THREE_DISTRACTION_TOOLS, setupv1.Augmentation_AUGMENTATION_ARG_NAME_SCRAMBLED
-	return append(AllVariants(), Variant{ArgumentNameSuffix, []setupv1.Augmentation{few, names}})
+	return append(AllVariants(), Variant{ArgumentNameSuffix, []setupv1.Augmentation{few, names}},
+		Variant{FailingToolsSuffix, []setupv1.Augmentation{setupv1.Augmentation_AUGMENTATION_FAILING_TOOLS}})
+}
+
+// variantsOf returns those of NamedVariants that a base scenario has.
+func variantsOf(s *scenariov1.Scenario) []Variant {
+	return slices.DeleteFunc(NamedVariants(), func(v Variant) bool {
+		return v.Suffix == FailingToolsSuffix && s.GetSetup().GetFunctionCalling() != nil
+	})
 }
 
 // BaseName returns the name of the base scenario of a variant's name.
@@ -90,7 +102,7 @@ func Variants(s *scenariov1.Scenario) []*scenariov1.Scenario {
 		return []*scenariov1.Scenario{s}
 	}
 	out := []*scenariov1.Scenario{s}
-	for _, v := range NamedVariants()[1:] {
+	for _, v := range variantsOf(s)[1:] {
 		out = append(out, v.apply(s))
 	}
 	return out
@@ -105,6 +117,10 @@ func (v Variant) apply(s *scenariov1.Scenario) *scenariov1.Scenario {
 	tools.Augmentations = v.Augmentations
 	written := func(name string) bool { return name == noDistractionTools }
 	setup.Name += v.Suffix
+	if v.Suffix == FailingToolsSuffix {
+		// A call fails once before it passes, so the repetitions at most double the conversation.
+		setup.MaxMessages = min(2*setup.GetMaxMessages(), messageLimit)
+	}
 	setup.Categories = append(slices.DeleteFunc(slices.Clone(setup.GetCategories()), written), AugmentationCategories(v.Augmentations)...)
 	result.Setup, setup.Tools = setup, tools
 	return result
@@ -156,18 +172,17 @@ func Expand(scenarios []*scenariov1.Scenario, confirm []*setupv1.ConsentTool) []
 	for _, s := range scenarios {
 		byName[s.GetSetup().GetName()] = s
 	}
-	variants := NamedVariants()
-	out := make([]Expanded, 0, len(variants)*len(scenarios))
+	out := make([]Expanded, 0, len(NamedVariants())*len(scenarios))
 	taken := make(map[string]bool, cap(out))
 	for _, s := range scenarios {
 		if !IsBase(s) {
 			continue
 		}
 		base := s.GetSetup().GetName()
-		all := variants
+		all := variantsOf(s)
 		required := addedConsentTools(s, confirm)
 		if len(required) > 0 {
-			all = append(slices.Clip(variants), Variant{Suffix: ConfirmationSuffix})
+			all = append(all, Variant{Suffix: ConfirmationSuffix})
 		}
 		for _, v := range all {
 			expanded := Expanded{Name: base + v.Suffix, Base: base, Suffix: v.Suffix, HasVariants: true, base: s, augmentations: v.Augmentations}

@@ -36,6 +36,7 @@ func ExecutionOf(before []*worldv1.Message, turn *busv1.Turn) *toolhostv1.Execut
 	return &toolhostv1.Execution{Index: turn.GetMessages()[0].GetIndex(), Calls: TrailingCalls(before), Outcome: &toolhostv1.ExecuteResponse{
 		Answers: turn.GetMessages(), Versions: turn.GetVersions(), EndedAtIndex: turn.EndedAtIndex,
 		SessionDigest: turn.GetSessionDigest(), ServiceAnswers: turn.GetServiceAnswers(), Now: turn.Now, NextDue: turn.NextDue,
+		Failing: turn.GetFailing(),
 	}}
 }
 

@@ -19,11 +19,12 @@ const (
 	// AllCategories is the category of all scenarios.
 	AllCategories = "ALL_CATEGORIES"
 	// threeDistractionTools does not count for scenarios with a scrambling, which all include it.
-	// noDistractionTools does not count for scenarios whose tools need consent.
+	// noDistractionTools does not count for scenarios whose tools need consent or fail.
 	threeDistractionTools = "THREE_DISTRACTION_TOOLS"
 	noDistractionTools    = "NO_DISTRACTION_TOOLS"
 	scrambledSuffix       = "_SCRAMBLED"
 	confirmation          = "CONFIRMATION"
+	failingTools          = "FAILING_TOOLS"
 )
 
 // Summary is the content of result_summary.json. It has exactly the original's keys.
@@ -245,9 +246,9 @@ func Scored(result *busv1.Result) bool {
 // caller owns the result.
 func CountedCategories(categories []string) []string {
 	scrambled := slices.ContainsFunc(categories, func(name string) bool { return strings.HasSuffix(name, scrambledSuffix) })
-	confirmed := slices.Contains(categories, confirmation)
+	harder := slices.Contains(categories, confirmation) || slices.Contains(categories, failingTools)
 	result := slices.DeleteFunc(slices.Clone(categories), func(name string) bool {
-		return scrambled && name == threeDistractionTools || confirmed && name == noDistractionTools
+		return scrambled && name == threeDistractionTools || harder && name == noDistractionTools
 	})
 	return append(result, AllCategories)
 }

@@ -3,6 +3,7 @@ package analysis
 import (
 	"errors"
 	"io/fs"
+	"slices"
 
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/runs/report"
@@ -56,12 +57,17 @@ func (r *Run) consistency(passAt float64) ([]Metric, error) {
 	}, nil
 }
 
-// repeated returns the scenarios with several scored trials, in the order of the run.
+// failingTools is the category of variants in which calls fail by chance. Their trials differ, so
+// they show no consistency of the agent.
+const failingTools = "FAILING_TOOLS"
+
+// repeated returns the scenarios with several scored trials under the same conditions, in the order
+// of the run.
 func (r *Run) repeated() []*scenarioScores {
 	scenarios := byScenario(r)
 	var all []*scenarioScores
 	for _, played := range r.rollouts {
-		if s := scenarios[played.scenario]; s != nil && len(s.trials) > 1 {
+		if s := scenarios[played.scenario]; s != nil && len(s.trials) > 1 && !slices.Contains(s.categories, failingTools) {
 			all = append(all, s)
 		}
 		delete(scenarios, played.scenario)

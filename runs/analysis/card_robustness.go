@@ -11,12 +11,14 @@ import (
 )
 
 // environment are the augmentations that change which tools there are and how a call is written,
-// prompt those that change only what the agent reads about the tools.
+// faults those that make calls fail, prompt those that change only what the agent reads about the
+// tools.
 var (
 	environment = []setupv1.Augmentation{
 		setupv1.Augmentation_AUGMENTATION_THREE_DISTRACTION_TOOLS, setupv1.Augmentation_AUGMENTATION_TEN_DISTRACTION_TOOLS,
 		setupv1.Augmentation_AUGMENTATION_ALL_TOOLS, setupv1.Augmentation_AUGMENTATION_TOOL_NAME_SCRAMBLED, setupv1.Augmentation_AUGMENTATION_ARG_NAME_SCRAMBLED,
 	}
+	faults = []setupv1.Augmentation{setupv1.Augmentation_AUGMENTATION_FAILING_TOOLS}
 	prompt = []setupv1.Augmentation{
 		setupv1.Augmentation_AUGMENTATION_TOOL_DESCRIPTION_SCRAMBLED, setupv1.Augmentation_AUGMENTATION_ARG_DESCRIPTION_SCRAMBLED,
 		setupv1.Augmentation_AUGMENTATION_ARG_TYPE_SCRAMBLED,
@@ -28,7 +30,7 @@ var (
 func (r *Run) robustness(passAt float64) []Metric {
 	rates := r.passRates(passAt)
 	return []Metric{
-		{Name: "robustness_fault_injection", title: "robustness: faults", NotMeasurable: noFault},
+		robustTo("robustness_fault_injection", "robustness: faults", rates, r.variantPairs(faults), noFault),
 		robustTo("robustness_structural", "robustness: environment", rates, r.variantPairs(environment), noEnvironment),
 		robustTo("robustness_prompt_variation", "robustness: prompt", rates, append(r.variantPairs(prompt), r.paraphrasePairs()...), noPrompt),
 	}

@@ -125,8 +125,32 @@ func TestCard(t *testing.T) {
 			t.Errorf("%s: got interval %v of %d base scenarios", name, m.Interval, want.groups)
 		}
 	}
-	if m := metrics["robustness_fault_injection"]; m.Value != nil || m.NotMeasurable == "" {
+	if m := metrics["robustness_fault_injection"]; m.Value != nil || m.NotMeasurable != noFault {
 		t.Errorf("faults: got %+v", m)
+	}
+}
+
+// TestCardOfFailingTools computes robustness to faults by hand. Trials whose calls fail do not
+// count for consistency.
+func TestCardOfFailingTools(t *testing.T) {
+	plain, failing := []string{"NO_DISTRACTION_TOOLS"}, []string{"NO_DISTRACTION_TOOLS", failingTools}
+	_, metrics := carded(t, written(t, []trialOf{
+		{"a_trial_0", "1.0", "", plain, 4, 3, -1, "search"},
+		{"a_trial_1", "1.0", "", plain, 4, 3, -1, "search"},
+		{"a_failing_tools_trial_0", "1.0", "", failing, 4, 3, -1, "search search"},
+		{"a_failing_tools_trial_1", "0.0", "", failing, 8, 3, -1, "search"},
+		{"b_trial_0", "1.0", "", plain, 4, 3, -1, "search"},
+		{"b_trial_1", "0.0", "", plain, 4, 3, -1, "search"},
+		{"b_failing_tools_trial_0", "0.0", "", failing, 4, 3, -1, "search"},
+		{"b_failing_tools_trial_1", "0.0", "", failing, 4, 3, -1, "search"},
+		{"c_failing_tools_trial_0", "0.0", "", failing, 4, 3, -1, "search"}, // without its control
+	}))
+	m := metrics["robustness_fault_injection"]
+	if want := (0.5 + 0) / (1 + 0.5); m.Value == nil || math.Abs(*m.Value-want) > 1e-9 || m.Count != 2 || m.Scenarios != 2 || m.Interval == nil {
+		t.Errorf("faults: got %v of %d in %d base scenarios, within %v, want %v of 2", deref(m.Value), m.Count, m.Scenarios, m.Interval, want)
+	}
+	if m := metrics["consistency_outcome"]; m.Value == nil || *m.Value != 0.5 || m.Count != 2 {
+		t.Errorf("consistency: got %v of %d, want 0.5 of the 2 plain scenarios", deref(m.Value), m.Count)
 	}
 }
 

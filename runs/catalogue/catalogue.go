@@ -440,7 +440,7 @@ func (c *Selection) filter(all []scenario.Expanded, patterns []string) ([]scenar
 		switch {
 		case found:
 		case slices.ContainsFunc(all, func(e scenario.Expanded) bool { return matches(e.Name) }):
-			return nil, process.UsageErrorf("--variants: %q has no variant %s: see docs/confirmation.md", pattern, strings.Join(c.Variants, ", "))
+			return nil, process.UsageErrorf("--variants: %q has no variant %s: see docs/scenarios.md", pattern, strings.Join(c.Variants, ", "))
 		default:
 			return nil, c.unknownError(pattern, all)
 		}
@@ -450,6 +450,9 @@ func (c *Selection) filter(all []scenario.Expanded, patterns []string) ([]scenar
 		if selected[i] {
 			matching = append(matching, all[i])
 		}
+	}
+	if len(matching) == 0 {
+		return nil, process.UsageErrorf("--variants: no scenario in %s has the variant %s: see docs/scenarios.md", c.SourceNames(), strings.Join(c.Variants, ", "))
 	}
 	if c.testMode {
 		matching = matching[:min(testScenarios, len(matching))]

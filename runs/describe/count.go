@@ -103,7 +103,7 @@ func CountScenarios(scenarios []scenario.Expanded) *Counts {
 		case scenario.ConfirmationSuffix:
 			out.Confirmation++
 			continue
-		case scenario.ArgumentNameSuffix: // the original counts eight
+		case scenario.ArgumentNameSuffix, scenario.FailingToolsSuffix: // the original counts eight
 			continue
 		}
 		out.Scenarios++

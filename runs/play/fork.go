@@ -64,6 +64,10 @@ func (o *Options) forkSpec(ctx context.Context, args []string, stderr io.Writer)
 	spec.Trials, spec.Given = o.trials, given
 	spec.Fork = &busv1.Fork{
 		Origin: origin.outcome.ID, Message: int32(origin.message), Edited: origin.text != nil, Trial: origin.rollout.GetTrial(),
+		FailingTrial: origin.rollout.GetTrial(),
+	}
+	if earlier := origin.spec.Fork; earlier != nil {
+		spec.Fork.FailingTrial = earlier.GetFailingTrial()
 	}
 	o.compat, o.seed = spec.Compat, spec.Seed
 	if atTerminal(agent, user) {

@@ -44,6 +44,8 @@ type history struct {
 	messages []*worldv1.Message
 	// times are those of the executions, as orchestratorv1.GetTrajectoryResponse has them.
 	times map[int32]float64
+	// failing are the indices of the calls that failed by chance.
+	failing []int32
 	// to is the last message to compare.
 	to int
 }
@@ -52,6 +54,7 @@ type history struct {
 type batch struct {
 	calls, answers []*worldv1.Message
 	now            *float64
+	failing        []int32 // positions in calls
 }
 
 // Replay executes the recorded calls of a session again, up to a message (-1 for the last), in a
@@ -131,7 +134,7 @@ func (c *Client) record(ctx context.Context, session *toolhostv1.Session, to int
 		messages[end].GetSender() == worldv1.Role_ROLE_EXECUTION_ENVIRONMENT && !isEvent(messages[end]) {
 		end++
 	}
-	return &history{starting: int(trajectory.GetStartingMessages()), messages: messages[:end], times: trajectory.GetTimes(), to: last}, nil
+	return &history{starting: int(trajectory.GetStartingMessages()), messages: messages[:end], times: trajectory.GetTimes(), failing: trajectory.GetFailing(), to: last}, nil
 }
 
 // root returns the origin of a session and the last shared message, -1 for a session that is not a
@@ -174,6 +177,11 @@ func batches(recorded *history) []batch {
 		if now, ok := recorded.times[messages[first].GetIndex()]; ok {
 			next.now = &now
 		}
+		for i, call := range next.calls {
+			if slices.Contains(recorded.failing, call.GetIndex()) {
+				next.failing = append(next.failing, int32(i))
+			}
+		}
 		found = append(found, next)
 		first = end - 1
 	}
@@ -189,7 +197,7 @@ func isEvent(m *worldv1.Message) bool {
 // replayBatch executes a batch and returns the number of compared answers, those up to a message.
 func (c *Client) replayBatch(ctx context.Context, id string, recorded batch, to int) (compared int, err error) {
 	index := recorded.answers[0].GetIndex()
-	response, err := c.toolHost(id).Execute(ctx, &toolhostv1.ExecuteRequest{SessionId: id, Index: index, Calls: recorded.calls, Now: recorded.now})
+	response, err := c.toolHost(id).Execute(ctx, &toolhostv1.ExecuteRequest{SessionId: id, Index: index, Calls: recorded.calls, Now: recorded.now, Failing: recorded.failing})
 	if err != nil {
 		return 0, wrapStatus(fmt.Sprintf("execute what message %d answers", index), err)
 	}

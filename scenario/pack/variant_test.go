@@ -58,6 +58,7 @@ func TestVariants(t *testing.T) {
 			"SINGLE_TOOL_CALL SINGLE_USER_TURN THREE_DISTRACTION_TOOLS " + part + "_SCRAMBLED", "THREE_DISTRACTION_TOOLS " + part + "_SCRAMBLED",
 		})
 	}
+	want = append(want, shown{"one_failing_tools", "SINGLE_TOOL_CALL SINGLE_USER_TURN NO_DISTRACTION_TOOLS FAILING_TOOLS", "FAILING_TOOLS"})
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -101,6 +102,23 @@ func TestVariantVector(t *testing.T) {
 	}
 }
 
+// TestVariantsWithoutExecution checks that a task whose calls are not executed has no variant in
+// which they fail.
+func TestVariantsWithoutExecution(t *testing.T) {
+	base := loadOne(t, testScenario)
+	base.Setup.FunctionCalling = &setupv1.FunctionCalling{Prompt: "Name the calls."}
+	for _, v := range scenario.Variants(base) {
+		if name := v.GetSetup().GetName(); strings.HasSuffix(name, scenario.FailingToolsSuffix) {
+			t.Errorf("Variants: got %s", name)
+		}
+	}
+	for _, e := range scenario.Expand([]*scenariov1.Scenario{base}, nil) {
+		if e.Suffix == scenario.FailingToolsSuffix {
+			t.Errorf("Expand: got %s", e.Name)
+		}
+	}
+}
+
 func TestExpand(t *testing.T) {
 	base := loadOne(t, testScenario)
 	own := loadOne(t, "seed: 5\naugmentations: [ALL_TOOLS]\n"+testScenario)
@@ -131,9 +149,13 @@ func TestExpand(t *testing.T) {
 			if got := e.Scenario().GetSetup().GetTools().GetAugmentations(); len(got) != 1 || got[0] != setupv1.Augmentation_AUGMENTATION_TEN_DISTRACTION_TOOLS {
 				t.Errorf("%s: got %v", name, got)
 			}
+		case "one_failing_tools":
+			if got, want := e.Scenario().GetSetup().GetMaxMessages(), 2*base.GetSetup().GetMaxMessages(); got != want {
+				t.Errorf("%s: got %d messages at most, want %d, with room to repeat each call", name, got, want)
+			}
 		}
 	}
-	if len(names) != 10 || !slices.IsSorted(names) || names[0] != "one" || names[9] != "two" {
+	if len(names) != 11 || !slices.IsSorted(names) || names[0] != "one" || names[10] != "two" {
 		t.Errorf("got %v, want one with its variants and two", names)
 	}
 }

@@ -68,6 +68,7 @@ func (s *server) trajectory(ctx context.Context, id string) (*orchestratorv1.Get
 		LogDigest:        log.End.Digest,
 		SessionDigest:    state.SessionDigest(),
 		Times:            state.Times(),
+		Failing:          state.Failed(),
 		Work:             work(log),
 		Answered:         state.Answered(),
 		Confidence:       state.Confidence(),

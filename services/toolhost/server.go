@@ -109,7 +109,7 @@ func (s *server) Execute(ctx context.Context, req *toolhostv1.ExecuteRequest) (*
 		return nil, err
 	}
 	start := time.Now()
-	batch := host.Batch{Index: req.GetIndex(), Calls: req.GetCalls(), Now: req.Now, Digest: req.GetSessionDigest()}
+	batch := host.Batch{Index: req.GetIndex(), Calls: req.GetCalls(), Now: req.Now, Digest: req.GetSessionDigest(), Failing: req.GetFailing()}
 	response, err := s.host.Execute(ctx, req.GetSessionId(), batch, s.observer(ctx))
 	if err != nil {
 		err = statusOf(err)

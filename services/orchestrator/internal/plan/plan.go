@@ -20,7 +20,7 @@ func Expand(sweep *busv1.Sweep) []*busv1.Rollout {
 			for _, user := range sweep.GetUsers() {
 				for n := range sweep.GetTrials() {
 					trial := sweep.GetFork().GetTrial() + n
-					rollouts = append(rollouts, &busv1.Rollout{
+					played := &busv1.Rollout{
 						Id:               ID(sweep.GetId(), len(rollouts)),
 						SweepId:          sweep.GetId(),
 						Scenario:         scenario.GetName(),
@@ -37,7 +37,11 @@ func Expand(sweep *busv1.Sweep) []*busv1.Rollout {
 						RepeatLimit:      sweep.GetRepeatLimit(),
 						Team:             sweep.GetTeam(),
 						Fork:             sweep.GetFork(),
-					})
+					}
+					if fork := sweep.GetFork(); fork != nil {
+						played.FailingSeed = seed(sweep.GetSeed(), scenario.GetName(), fork.GetFailingTrial())
+					}
+					rollouts = append(rollouts, played)
 				}
 			}
 		}

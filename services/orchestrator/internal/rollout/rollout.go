@@ -145,7 +145,7 @@ func (s *State) Turn(messages []*worldv1.Message, deactivated *int32) *busv1.Tur
 func (s *State) ExecutionTurn(response *toolhostv1.ExecuteResponse) *busv1.Turn {
 	turn := s.Turn(response.GetAnswers(), response.EndedAtIndex)
 	turn.Versions, turn.SessionDigest, turn.ServiceAnswers = response.GetVersions(), response.GetSessionDigest(), response.GetServiceAnswers()
-	turn.Now, turn.NextDue = response.Now, response.NextDue
+	turn.Now, turn.NextDue, turn.Failing = response.Now, response.NextDue, response.GetFailing()
 	return turn
 }
 

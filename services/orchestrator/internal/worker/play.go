@@ -392,8 +392,8 @@ func (r *runner) request(role worldv1.Role, player *agentgwv1.Player, script []*
 	if player.GetModel() != nil && role == worldv1.Role_ROLE_AGENT {
 		request.Prompt = r.setup.GetFunctionCalling().GetPrompt()
 	}
-	if player.GetScripted().GetSource() == agentgwv1.Scripted_SOURCE_SCENARIO && number < len(script) {
-		request.Scripted = script[number]
+	if player.GetScripted().GetSource() == agentgwv1.Scripted_SOURCE_SCENARIO {
+		request.Scripted = r.state.Scripted(role, script)
 	}
 	return request, nil
 }

@@ -46,6 +46,7 @@ func (r *runner) run(ctx context.Context, now *float64) (*toolhostv1.ExecuteResp
 		Calls:         r.state.Calls(),
 		SessionDigest: r.state.SessionDigest(),
 		Now:           now,
+		Failing:       r.state.Failing(r.setup),
 	})
 }
 

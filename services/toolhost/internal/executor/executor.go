@@ -69,6 +69,8 @@ type Answer struct {
 	Exception string
 	// Traces are the successful calls of tools, in order.
 	Traces []*worldv1.ToolTrace
+	// Failing reports that the call failed because Run was told so, before its tool ran.
+	Failing bool
 }
 
 // Environment executes calls with the tools of a session. It is immutable and safe for concurrent
@@ -87,12 +89,18 @@ func New(catalogue *tool.Catalogue, selection *tool.Selection) *Environment {
 // in the order in which the calls took effect, and the world after them. A call of a tool that the
 // sender may not call raises NameError. The error is ErrTooManyOrders, or the context's cause.
 //
+// failing are the positions of calls that do not reach their tools. Each raises ConnectionError,
+// unless it raises in any world.
+//
 // The outcome of several calls is that of the first order, in lexicographic order of positions, in
 // which any call raises, otherwise that of the given order.
-func (e *Environment) Run(ctx context.Context, world session.World, batch []*worldv1.Message, sender worldv1.Role) ([]Answer, session.World, error) {
+func (e *Environment) Run(ctx context.Context, world session.World, batch []*worldv1.Message, sender worldv1.Role, failing ...int32) ([]Answer, session.World, error) {
 	calls := make([]call, len(batch))
 	for i, m := range batch {
 		calls[i] = e.resolve(m, sender)
+		if calls[i].raises == nil && slices.Contains(failing, int32(i)) {
+			calls[i] = call{tool: calls[i].tool, raises: connectionError(m.GetIndex()), failing: true}
+		}
 	}
 	answers, world, err := firstFailing(ctx, calls, world)
 	if err == nil {
@@ -110,6 +118,15 @@ type call struct {
 	tool    *tool.Tool
 	args    tool.Args
 	raises  error
+	// failing reports that raises is a connectionError.
+	failing bool
+}
+
+// connectionError returns the exception of a call that does not reach its tool. Services say it in
+// different words; the index of the call's message decides which.
+func connectionError(index int32) error {
+	texts := [...]string{"Connection refused", "503 Service Unavailable", "429 Too Many Requests"}
+	return &python.Exception{Type: "ConnectionError", Text: texts[uint32(index)%uint32(len(texts))]}
 }
 
 // resolve converts a message to a call.
@@ -205,7 +222,7 @@ func (c *call) run(ctx context.Context, w *session.World) Answer {
 		answer, _ := c.program.run(ctx, w)
 		return answer
 	}
-	answer := Answer{}
+	answer := Answer{Failing: c.failing}
 	if c.tool != nil {
 		answer.Tool = c.tool.Name
 	}

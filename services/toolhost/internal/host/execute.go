@@ -35,6 +35,8 @@ type Batch struct {
 	Now *float64
 	// Digest is the expected digest of the session before the batch. Empty disables the check.
 	Digest []byte
+	// Failing are the positions of calls that fail before their tools run.
+	Failing []int32
 }
 
 // Execute executes calls at a message index exactly once; a repeated request gets the first
@@ -143,7 +145,7 @@ func (h *Host) perform(
 	defer cancel(nil)
 	cfg, recorder := h.sessionConfig(l, id, batch.Index, cancel)
 	before.SetConfig(cfg)
-	answers.calls, world, err = l.setup.environment.Run(ctx, before, batch.Calls, batch.Calls[0].GetSender())
+	answers.calls, world, err = l.setup.environment.Run(ctx, before, batch.Calls, batch.Calls[0].GetSender(), batch.Failing...)
 	if errors.Is(err, executor.ErrTooManyOrders) {
 		err = fmt.Errorf("%w: %w", ErrQuota, err)
 	}
@@ -212,6 +214,9 @@ func respond(batch Batch, answers batchResult, before, after *openSession) *tool
 		result.Id, result.Name = messagetext.Answering(call)
 		if answer.Exception != "" {
 			result.Exception = &answer.Exception
+		}
+		if answer.Failing { // answers of calls one of which raises are in the order of the calls
+			response.Failing = append(response.Failing, int32(answer.Call))
 		}
 		response.Answers = append(response.Answers, &worldv1.Message{
 			Index:              index + int32(i),

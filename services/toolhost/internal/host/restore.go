@@ -188,7 +188,7 @@ func (h *Host) repeatExecution(ctx context.Context, id string, l *openSession, e
 	}
 	offline := *l
 	offline.replay = true
-	next, outcome, snapshot, err := h.run(ctx, id, &offline, Batch{Index: index, Calls: execution.GetCalls(), Now: want.Now}, nil)
+	next, outcome, snapshot, err := h.run(ctx, id, &offline, Batch{Index: index, Calls: execution.GetCalls(), Now: want.Now, Failing: want.GetFailing()}, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -175,6 +175,7 @@ func (c *Catalogue) augment(selection *setupv1.ToolSelection) (visibility, []str
 		case setupv1.Augmentation_AUGMENTATION_ARG_NAME_SCRAMBLED:
 			visible.argName = false
 		case setupv1.Augmentation_AUGMENTATION_CONFIRMATION: // see RequireConsent
+		case setupv1.Augmentation_AUGMENTATION_FAILING_TOOLS: // ExecuteRequest.failing has the calls
 		case setupv1.Augmentation_AUGMENTATION_UNSPECIFIED:
 			return visibility{}, nil, fmt.Errorf("%w: augmentation %d is unknown", ErrSelection, augmentation)
 		default:

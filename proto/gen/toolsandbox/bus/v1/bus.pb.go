@@ -416,7 +416,10 @@ type Fork struct {
 	// Whether the message at the index is also given, with another text than the origin's.
 	Edited bool `protobuf:"varint,3,opt,name=edited,proto3" json:"edited,omitempty"`
 	// Number of the origin's trial. The first trial of the fork has the same number and seed.
-	Trial         int32 `protobuf:"varint,4,opt,name=trial,proto3" json:"trial,omitempty"`
+	Trial int32 `protobuf:"varint,4,opt,name=trial,proto3" json:"trial,omitempty"`
+	// Number of the trial with whose seed calls fail in all trials of the fork: trial or, if the origin
+	// is a fork, its failing_trial.
+	FailingTrial  int32 `protobuf:"varint,5,opt,name=failing_trial,json=failingTrial,proto3" json:"failing_trial,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -475,6 +478,13 @@ func (x *Fork) GetEdited() bool {
 func (x *Fork) GetTrial() int32 {
 	if x != nil {
 		return x.Trial
+	}
+	return 0
+}
+
+func (x *Fork) GetFailingTrial() int32 {
+	if x != nil {
+		return x.FailingTrial
 	}
 	return 0
 }
@@ -963,7 +973,10 @@ type Rollout struct {
 	// The team that owns its sweep. Empty without configured teams.
 	Team string `protobuf:"bytes,18,opt,name=team,proto3" json:"team,omitempty"`
 	// What it continues. Unset if it is played from the start.
-	Fork          *Fork `protobuf:"bytes,19,opt,name=fork,proto3" json:"fork,omitempty"`
+	Fork *Fork `protobuf:"bytes,19,opt,name=fork,proto3" json:"fork,omitempty"`
+	// Of a fork: the seed by which calls of the agent fail, if they do. It is that of its origin, so
+	// that the turns before the fork are the same. Otherwise they fail by seed.
+	FailingSeed   int64 `protobuf:"varint,20,opt,name=failing_seed,json=failingSeed,proto3" json:"failing_seed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1108,6 +1121,13 @@ func (x *Rollout) GetFork() *Fork {
 		return x.Fork
 	}
 	return nil
+}
+
+func (x *Rollout) GetFailingSeed() int64 {
+	if x != nil {
+		return x.FailingSeed
+	}
+	return 0
 }
 
 // LogEntry is one entry of a rollout's log. Subject bus.<shard>.<rollout>, published with the
@@ -1412,7 +1432,9 @@ type Turn struct {
 	// Of a turn of an attached agent: RespondResponse.answered_by.
 	AnsweredBy *v1.Instance `protobuf:"bytes,11,opt,name=answered_by,json=answeredBy,proto3" json:"answered_by,omitempty"`
 	// Of a turn of a plug-in agent: RespondResponse.confidence.
-	Confidence    *float64 `protobuf:"fixed64,12,opt,name=confidence,proto3,oneof" json:"confidence,omitempty"`
+	Confidence *float64 `protobuf:"fixed64,12,opt,name=confidence,proto3,oneof" json:"confidence,omitempty"`
+	// Of a turn of the execution environment: ExecuteResponse.failing.
+	Failing       []int32 `protobuf:"varint,13,rep,packed,name=failing,proto3" json:"failing,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1522,6 +1544,13 @@ func (x *Turn) GetConfidence() float64 {
 		return *x.Confidence
 	}
 	return 0
+}
+
+func (x *Turn) GetFailing() []int32 {
+	if x != nil {
+		return x.Failing
+	}
+	return nil
 }
 
 // AnsweredTurn names the process that answered one turn of an attached agent.
@@ -2411,12 +2440,13 @@ const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"\tmax_bytes\x18\x10 \x01(\x03R\bmaxBytes\x12!\n" +
 	"\frepeat_limit\x18\x11 \x01(\x05R\vrepeatLimit\x12\x12\n" +
 	"\x04team\x18\x12 \x01(\tR\x04team\x12,\n" +
-	"\x04fork\x18\x13 \x01(\v2\x18.toolsandbox.bus.v1.ForkR\x04fork\"\xa4\x01\n" +
+	"\x04fork\x18\x13 \x01(\v2\x18.toolsandbox.bus.v1.ForkR\x04fork\"\xd2\x01\n" +
 	"\x04Fork\x12B\n" +
 	"\x06origin\x18\x01 \x01(\tB*\xbaH'r%2#^[A-Za-z0-9_-]{1,100}\\.[0-9]{1,10}$R\x06origin\x12!\n" +
 	"\amessage\x18\x02 \x01(\x05B\a\xbaH\x04\x1a\x02(\x01R\amessage\x12\x16\n" +
 	"\x06edited\x18\x03 \x01(\bR\x06edited\x12\x1d\n" +
-	"\x05trial\x18\x04 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\x05trial\"\xa2\x03\n" +
+	"\x05trial\x18\x04 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\x05trial\x12,\n" +
+	"\rfailing_trial\x18\x05 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\ffailingTrial\"\xa2\x03\n" +
 	"\fSweepControl\x12\x1a\n" +
 	"\bparallel\x18\x01 \x01(\x05R\bparallel\x12&\n" +
 	"\flimits_round\x18\x02 \x01(\x05H\x00R\vlimitsRound\x88\x01\x01\x12C\n" +
@@ -2454,7 +2484,7 @@ const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\v2 .toolsandbox.bus.v1.ProviderLoadR\x05value:\x028\x01\">\n" +
 	"\fProviderLoad\x12\x14\n" +
 	"\x05asked\x18\x01 \x01(\x05R\x05asked\x12\x18\n" +
-	"\alimited\x18\x02 \x01(\x05R\alimited\"\xb8\x04\n" +
+	"\alimited\x18\x02 \x01(\x05R\alimited\"\xdb\x04\n" +
 	"\aRollout\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x19\n" +
 	"\bsweep_id\x18\x02 \x01(\tR\asweepId\x12\x1a\n" +
@@ -2472,7 +2502,8 @@ const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"\tmax_bytes\x18\x10 \x01(\x03R\bmaxBytes\x12!\n" +
 	"\frepeat_limit\x18\x11 \x01(\x05R\vrepeatLimit\x12\x12\n" +
 	"\x04team\x18\x12 \x01(\tR\x04team\x12,\n" +
-	"\x04fork\x18\x13 \x01(\v2\x18.toolsandbox.bus.v1.ForkR\x04fork\"\x93\x02\n" +
+	"\x04fork\x18\x13 \x01(\v2\x18.toolsandbox.bus.v1.ForkR\x04fork\x12!\n" +
+	"\ffailing_seed\x18\x14 \x01(\x03R\vfailingSeed\"\x93\x02\n" +
 	"\bLogEntry\x12/\n" +
 	"\x05start\x18\x01 \x01(\v2\x19.toolsandbox.bus.v1.StartR\x05start\x12/\n" +
 	"\x05claim\x18\x02 \x01(\v2\x19.toolsandbox.bus.v1.ClaimR\x05claim\x12.\n" +
@@ -2494,7 +2525,7 @@ const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"\aattempt\x18\x02 \x01(\x05R\aattempt\x12\x14\n" +
 	"\x05round\x18\x03 \x01(\x05R\x05round\x12>\n" +
 	"\bversions\x18\x04 \x03(\v2\".toolsandbox.world.v1.TableVersionR\bversions\x124\n" +
-	"\astarted\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\astarted\"\xe9\x04\n" +
+	"\astarted\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\astarted\"\x83\x05\n" +
 	"\x04Turn\x129\n" +
 	"\bmessages\x18\x01 \x03(\v2\x1d.toolsandbox.world.v1.MessageR\bmessages\x12>\n" +
 	"\bversions\x18\x02 \x03(\v2\".toolsandbox.world.v1.TableVersionR\bversions\x12)\n" +
@@ -2510,7 +2541,8 @@ const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"answeredBy\x12#\n" +
 	"\n" +
 	"confidence\x18\f \x01(\x01H\x03R\n" +
-	"confidence\x88\x01\x01B\x11\n" +
+	"confidence\x88\x01\x01\x12\x18\n" +
+	"\afailing\x18\r \x03(\x05R\afailingB\x11\n" +
 	"\x0f_ended_at_indexB\x06\n" +
 	"\x04_nowB\v\n" +
 	"\t_next_dueB\r\n" +

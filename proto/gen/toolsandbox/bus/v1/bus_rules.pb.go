@@ -49,6 +49,12 @@ func (x *Fork) SatisfiesRules() bool {
 			return false
 		}
 	}
+	{
+		v := x.GetFailingTrial()
+		if !(v >= 0) {
+			return false
+		}
+	}
 	return true
 }
 

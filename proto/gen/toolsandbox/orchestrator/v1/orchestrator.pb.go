@@ -1428,7 +1428,9 @@ type GetTrajectoryResponse struct {
 	// The processes that answered turns of attached agents, in the order of the turns.
 	Answered []*v12.AnsweredTurn `protobuf:"bytes,14,rep,name=answered,proto3" json:"answered,omitempty"`
 	// The last probability of success that the agent stated.
-	Confidence    *float64 `protobuf:"fixed64,15,opt,name=confidence,proto3,oneof" json:"confidence,omitempty"`
+	Confidence *float64 `protobuf:"fixed64,15,opt,name=confidence,proto3,oneof" json:"confidence,omitempty"`
+	// Indices of the calls that failed by chance, ascending.
+	Failing       []int32 `protobuf:"varint,16,rep,packed,name=failing,proto3" json:"failing,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1559,6 +1561,13 @@ func (x *GetTrajectoryResponse) GetConfidence() float64 {
 		return *x.Confidence
 	}
 	return 0
+}
+
+func (x *GetTrajectoryResponse) GetFailing() []int32 {
+	if x != nil {
+		return x.Failing
+	}
+	return nil
 }
 
 // Work is the time in which one worker played a rollout: from its claim of the log to its last
@@ -2259,7 +2268,7 @@ const file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDesc = "" +
 	"\x13DeleteSweepResponse\"e\n" +
 	"\x14GetTrajectoryRequest\x12M\n" +
 	"\n" +
-	"rollout_id\x18\x01 \x01(\tB.\xbaH+r)\x18\xc8\x012$^[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*$R\trolloutId\"\xb5\x06\n" +
+	"rollout_id\x18\x01 \x01(\tB.\xbaH+r)\x18\xc8\x012$^[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*$R\trolloutId\"\xcf\x06\n" +
 	"\x15GetTrajectoryResponse\x125\n" +
 	"\arollout\x18\x01 \x01(\v2\x1b.toolsandbox.bus.v1.RolloutR\arollout\x129\n" +
 	"\bmessages\x18\x02 \x03(\v2\x1d.toolsandbox.world.v1.MessageR\bmessages\x12+\n" +
@@ -2278,7 +2287,8 @@ const file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDesc = "" +
 	"\banswered\x18\x0e \x03(\v2 .toolsandbox.bus.v1.AnsweredTurnR\banswered\x12#\n" +
 	"\n" +
 	"confidence\x18\x0f \x01(\x01H\x00R\n" +
-	"confidence\x88\x01\x01\x1a8\n" +
+	"confidence\x88\x01\x01\x12\x18\n" +
+	"\afailing\x18\x10 \x03(\x05R\afailing\x1a8\n" +
 	"\n" +
 	"TimesEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\x05R\x03key\x12\x14\n" +

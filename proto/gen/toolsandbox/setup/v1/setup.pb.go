@@ -51,21 +51,25 @@ const (
 	Augmentation_AUGMENTATION_ARG_NAME_SCRAMBLED Augmentation = 8
 	// Built-in tools that send or delete need the user's consent. Setup.consent_tools lists them.
 	Augmentation_AUGMENTATION_CONFIRMATION Augmentation = 9
+	// Calls of the agent fail by chance before their tool runs. A failed call passes when the agent
+	// repeats it.
+	Augmentation_AUGMENTATION_FAILING_TOOLS Augmentation = 10
 )
 
 // Enum value maps for Augmentation.
 var (
 	Augmentation_name = map[int32]string{
-		0: "AUGMENTATION_UNSPECIFIED",
-		1: "AUGMENTATION_THREE_DISTRACTION_TOOLS",
-		2: "AUGMENTATION_TEN_DISTRACTION_TOOLS",
-		3: "AUGMENTATION_ALL_TOOLS",
-		4: "AUGMENTATION_TOOL_NAME_SCRAMBLED",
-		5: "AUGMENTATION_TOOL_DESCRIPTION_SCRAMBLED",
-		6: "AUGMENTATION_ARG_DESCRIPTION_SCRAMBLED",
-		7: "AUGMENTATION_ARG_TYPE_SCRAMBLED",
-		8: "AUGMENTATION_ARG_NAME_SCRAMBLED",
-		9: "AUGMENTATION_CONFIRMATION",
+		0:  "AUGMENTATION_UNSPECIFIED",
+		1:  "AUGMENTATION_THREE_DISTRACTION_TOOLS",
+		2:  "AUGMENTATION_TEN_DISTRACTION_TOOLS",
+		3:  "AUGMENTATION_ALL_TOOLS",
+		4:  "AUGMENTATION_TOOL_NAME_SCRAMBLED",
+		5:  "AUGMENTATION_TOOL_DESCRIPTION_SCRAMBLED",
+		6:  "AUGMENTATION_ARG_DESCRIPTION_SCRAMBLED",
+		7:  "AUGMENTATION_ARG_TYPE_SCRAMBLED",
+		8:  "AUGMENTATION_ARG_NAME_SCRAMBLED",
+		9:  "AUGMENTATION_CONFIRMATION",
+		10: "AUGMENTATION_FAILING_TOOLS",
 	}
 	Augmentation_value = map[string]int32{
 		"AUGMENTATION_UNSPECIFIED":                0,
@@ -78,6 +82,7 @@ var (
 		"AUGMENTATION_ARG_TYPE_SCRAMBLED":         7,
 		"AUGMENTATION_ARG_NAME_SCRAMBLED":         8,
 		"AUGMENTATION_CONFIRMATION":               9,
+		"AUGMENTATION_FAILING_TOOLS":              10,
 	}
 )
 
@@ -961,7 +966,7 @@ const file_toolsandbox_setup_v1_setup_proto_rawDesc = "" +
 	"\x06source\x18\x02 \x01(\tB\t\xbaH\x06r\x04(\x80\x80\x02R\x06source\"v\n" +
 	"\x0fFunctionCalling\x12\x1f\n" +
 	"\x06prompt\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\x06prompt\x12B\n" +
-	"\tfunctions\x18\x02 \x03(\v2\x1a.toolsandbox.world.v1.ToolB\b\xbaH\x05\x92\x01\x02\b\x01R\tfunctions*\x82\x03\n" +
+	"\tfunctions\x18\x02 \x03(\v2\x1a.toolsandbox.world.v1.ToolB\b\xbaH\x05\x92\x01\x02\b\x01R\tfunctions*\xa2\x03\n" +
 	"\fAugmentation\x12\x1c\n" +
 	"\x18AUGMENTATION_UNSPECIFIED\x10\x00\x12(\n" +
 	"$AUGMENTATION_THREE_DISTRACTION_TOOLS\x10\x01\x12&\n" +
@@ -972,7 +977,9 @@ const file_toolsandbox_setup_v1_setup_proto_rawDesc = "" +
 	"&AUGMENTATION_ARG_DESCRIPTION_SCRAMBLED\x10\x06\x12#\n" +
 	"\x1fAUGMENTATION_ARG_TYPE_SCRAMBLED\x10\a\x12#\n" +
 	"\x1fAUGMENTATION_ARG_NAME_SCRAMBLED\x10\b\x12\x1d\n" +
-	"\x19AUGMENTATION_CONFIRMATION\x10\tB\xe3\x01\n" +
+	"\x19AUGMENTATION_CONFIRMATION\x10\t\x12\x1e\n" +
+	"\x1aAUGMENTATION_FAILING_TOOLS\x10\n" +
+	"B\xe3\x01\n" +
 	"\x18com.toolsandbox.setup.v1B\n" +
 	"SetupProtoP\x01ZIgithub.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1;setupv1\xa2\x02\x03TSX\xaa\x02\x14Toolsandbox.Setup.V1\xca\x02\x14Toolsandbox\\Setup\\V1\xe2\x02 Toolsandbox\\Setup\\V1\\GPBMetadata\xea\x02\x16Toolsandbox::Setup::V1b\x06proto3"
 

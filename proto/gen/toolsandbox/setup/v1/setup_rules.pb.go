@@ -55,7 +55,7 @@ func (x *Clock) SatisfiesRules() bool {
 // SatisfiesRules reports whether the message certainly satisfies the rules of its proto.
 func (x *ToolSelection) SatisfiesRules() bool {
 	for _, v := range x.GetAugmentations() {
-		if !(v == Augmentation_AUGMENTATION_UNSPECIFIED || v == Augmentation_AUGMENTATION_THREE_DISTRACTION_TOOLS || v == Augmentation_AUGMENTATION_TEN_DISTRACTION_TOOLS || v == Augmentation_AUGMENTATION_ALL_TOOLS || v == Augmentation_AUGMENTATION_TOOL_NAME_SCRAMBLED || v == Augmentation_AUGMENTATION_TOOL_DESCRIPTION_SCRAMBLED || v == Augmentation_AUGMENTATION_ARG_DESCRIPTION_SCRAMBLED || v == Augmentation_AUGMENTATION_ARG_TYPE_SCRAMBLED || v == Augmentation_AUGMENTATION_ARG_NAME_SCRAMBLED || v == Augmentation_AUGMENTATION_CONFIRMATION) {
+		if !(v == Augmentation_AUGMENTATION_UNSPECIFIED || v == Augmentation_AUGMENTATION_THREE_DISTRACTION_TOOLS || v == Augmentation_AUGMENTATION_TEN_DISTRACTION_TOOLS || v == Augmentation_AUGMENTATION_ALL_TOOLS || v == Augmentation_AUGMENTATION_TOOL_NAME_SCRAMBLED || v == Augmentation_AUGMENTATION_TOOL_DESCRIPTION_SCRAMBLED || v == Augmentation_AUGMENTATION_ARG_DESCRIPTION_SCRAMBLED || v == Augmentation_AUGMENTATION_ARG_TYPE_SCRAMBLED || v == Augmentation_AUGMENTATION_ARG_NAME_SCRAMBLED || v == Augmentation_AUGMENTATION_CONFIRMATION || v == Augmentation_AUGMENTATION_FAILING_TOOLS) {
 			return false
 		}
 		if !(!(v == 0)) {

@@ -276,7 +276,10 @@ type ExecuteRequest struct {
 	SessionDigest []byte `protobuf:"bytes,4,opt,name=session_digest,json=sessionDigest,proto3" json:"session_digest,omitempty"`
 	// Virtual time of the calls in POSIX seconds. If unset, index and the clock's step determine it.
 	// Required without calls.
-	Now           *float64 `protobuf:"fixed64,5,opt,name=now,proto3,oneof" json:"now,omitempty"`
+	Now *float64 `protobuf:"fixed64,5,opt,name=now,proto3,oneof" json:"now,omitempty"`
+	// Positions in calls of those that fail before their tool runs, as if its service could not be
+	// reached. A call that raises in any world, such as one of an unknown tool, keeps its exception.
+	Failing       []int32 `protobuf:"varint,6,rep,packed,name=failing,proto3" json:"failing,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -344,6 +347,13 @@ func (x *ExecuteRequest) GetNow() float64 {
 		return *x.Now
 	}
 	return 0
+}
+
+func (x *ExecuteRequest) GetFailing() []int32 {
+	if x != nil {
+		return x.Failing
+	}
+	return nil
 }
 
 // Execution is an execution in a log.
@@ -543,7 +553,9 @@ type ExecuteResponse struct {
 	// ExecuteRequest.now.
 	Now *float64 `protobuf:"fixed64,7,opt,name=now,proto3,oneof" json:"now,omitempty"`
 	// Time of the next scheduled event in POSIX seconds. Unset without an event.
-	NextDue       *float64 `protobuf:"fixed64,8,opt,name=next_due,json=nextDue,proto3,oneof" json:"next_due,omitempty"`
+	NextDue *float64 `protobuf:"fixed64,8,opt,name=next_due,json=nextDue,proto3,oneof" json:"next_due,omitempty"`
+	// Those of ExecuteRequest.failing that failed for this reason, ascending.
+	Failing       []int32 `protobuf:"varint,9,rep,packed,name=failing,proto3" json:"failing,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -632,6 +644,13 @@ func (x *ExecuteResponse) GetNextDue() float64 {
 		return *x.NextDue
 	}
 	return 0
+}
+
+func (x *ExecuteResponse) GetFailing() []int32 {
+	if x != nil {
+		return x.Failing
+	}
+	return nil
 }
 
 // ReadTablesRequest selects table versions.
@@ -2139,14 +2158,15 @@ const file_toolsandbox_toolhost_v1_toolhost_proto_rawDesc = "" +
 	"\n" +
 	"user_tools\x18\x02 \x03(\v2\x1a.toolsandbox.world.v1.ToolR\tuserTools\x12>\n" +
 	"\bversions\x18\x03 \x03(\v2\".toolsandbox.world.v1.TableVersionR\bversions\x12!\n" +
-	"\ftools_digest\x18\x04 \x01(\tR\vtoolsDigest:\x04\x80\xb5\x18\x01\"\x9c\x02\n" +
+	"\ftools_digest\x18\x04 \x01(\tR\vtoolsDigest:\x04\x80\xb5\x18\x01\"\xb6\x02\n" +
 	"\x0eExecuteRequest\x12M\n" +
 	"\n" +
 	"session_id\x18\x01 \x01(\tB.\xbaH+r)\x18\xc8\x012$^[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*$R\tsessionId\x12\x1d\n" +
 	"\x05index\x18\x02 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\x05index\x12>\n" +
 	"\x05calls\x18\x03 \x03(\v2\x1d.toolsandbox.world.v1.MessageB\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\x05calls\x12.\n" +
 	"\x0esession_digest\x18\x04 \x01(\fB\a\xbaH\x04z\x02\x18 R\rsessionDigest\x12\x1e\n" +
-	"\x03now\x18\x05 \x01(\x01B\a\xbaH\x04\x12\x02@\x01H\x00R\x03now\x88\x01\x01:\x04\x80\xb5\x18\x01B\x06\n" +
+	"\x03now\x18\x05 \x01(\x01B\a\xbaH\x04\x12\x02@\x01H\x00R\x03now\x88\x01\x01\x12\x18\n" +
+	"\afailing\x18\x06 \x03(\x05R\afailing:\x04\x80\xb5\x18\x01B\x06\n" +
 	"\x04_now\"\xab\x01\n" +
 	"\tExecution\x12\x1d\n" +
 	"\x05index\x18\x01 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\x05index\x123\n" +
@@ -2159,7 +2179,7 @@ const file_toolsandbox_toolhost_v1_toolhost_proto_rawDesc = "" +
 	"executions\"N\n" +
 	"\x16RestoreSessionResponse\x12\x1a\n" +
 	"\brepeated\x18\x01 \x01(\x05R\brepeated\x12\x18\n" +
-	"\adropped\x18\x02 \x01(\x05R\adropped\"\xb0\x03\n" +
+	"\adropped\x18\x02 \x01(\x05R\adropped\"\xca\x03\n" +
 	"\x0fExecuteResponse\x127\n" +
 	"\aanswers\x18\x01 \x03(\v2\x1d.toolsandbox.world.v1.MessageR\aanswers\x12>\n" +
 	"\bversions\x18\x02 \x03(\v2\".toolsandbox.world.v1.TableVersionR\bversions\x12)\n" +
@@ -2168,7 +2188,8 @@ const file_toolsandbox_toolhost_v1_toolhost_proto_rawDesc = "" +
 	"\x0esession_digest\x18\x05 \x01(\fR\rsessionDigest\x12O\n" +
 	"\x0fservice_answers\x18\x06 \x03(\v2&.toolsandbox.toolhost.v1.ServiceAnswerR\x0eserviceAnswers\x12\x15\n" +
 	"\x03now\x18\a \x01(\x01H\x01R\x03now\x88\x01\x01\x12\x1e\n" +
-	"\bnext_due\x18\b \x01(\x01H\x02R\anextDue\x88\x01\x01:\x04\x80\xb5\x18\x01B\x11\n" +
+	"\bnext_due\x18\b \x01(\x01H\x02R\anextDue\x88\x01\x01\x12\x18\n" +
+	"\afailing\x18\t \x03(\x05R\afailing:\x04\x80\xb5\x18\x01B\x11\n" +
 	"\x0f_ended_at_indexB\x06\n" +
 	"\x04_nowB\v\n" +
 	"\t_next_due\"\x99\x01\n" +
