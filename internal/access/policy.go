@@ -133,7 +133,7 @@ func (p *Policy) addToken(token tokenConfig) error {
 	if err != nil || len(digest) != sha256.Size {
 		return errors.New("sha256: expected the hex SHA-256 of a token")
 	}
-	principal, err := p.principal(token.Team, token.Name)
+	principal, err := p.Member(token.Team, token.Name)
 	if err != nil {
 		return err
 	}
@@ -141,17 +141,14 @@ func (p *Policy) addToken(token tokenConfig) error {
 	return nil
 }
 
-// principal returns a member of a team. The error is ErrTeam.
-func (p *Policy) principal(team, name string) (*Principal, error) {
+// Member returns the principal of a member of a team. The error is ErrTeam.
+func (p *Policy) Member(team, name string) (*Principal, error) {
 	grant, ok := p.teams[team]
 	if !ok {
 		return nil, fmt.Errorf("%w: %q", ErrTeam, team)
 	}
 	return &Principal{Name: name, Team: team, Grant: grant}, nil
 }
-
-// OfCertificate returns the principal that a certificate names. The error is ErrTeam.
-func (p *Policy) OfCertificate(team, name string) (*Principal, error) { return p.principal(team, name) }
 
 // OfToken returns the principal of a bearer token. It does not wait for issuers. The errors are
 // ErrToken and ErrNotReady; they do not repeat the token.
@@ -185,11 +182,11 @@ func (p *Policy) ofClaims(subject string, named []string) (*Principal, error) {
 	case len(named) > 1:
 		return nil, fmt.Errorf("%w: %q is in several teams: %q", ErrToken, subject, named)
 	case len(named) == 1:
-		return p.principal(named[0], subject)
+		return p.Member(named[0], subject)
 	case p.members[subject] == "":
 		return nil, fmt.Errorf("%w: %q is in no team", ErrToken, subject)
 	}
-	return p.principal(p.members[subject], subject)
+	return p.Member(p.members[subject], subject)
 }
 
 // Run keeps the keys of issuers current until ctx is done.

@@ -228,7 +228,7 @@ func TestProductionFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.OfCertificate("default", "job"); err != nil {
+	if _, err := p.Member("default", "job"); err != nil {
 		t.Errorf("certificate of components/tls-client: got %v, want a principal", err)
 	}
 }

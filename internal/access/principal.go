@@ -34,14 +34,6 @@ func (p *Principal) IsAdmin() bool { return p == nil || p.Grant.Admin }
 // Owns reports whether the principal may see and control what belongs to a team.
 func (p *Principal) Owns(team string) bool { return p.IsAdmin() || p.Team == team }
 
-// OwnTeam returns the team that owns what the principal creates. It is empty for a trusted peer.
-func (p *Principal) OwnTeam() string {
-	if p == nil {
-		return ""
-	}
-	return p.Team
-}
-
 type contextKey struct{}
 
 // NewContext returns a context with the principal of a call.

@@ -151,7 +151,7 @@ type (
 	Relay struct{ *store }
 	// Loads are what processes do for a sweep at the moment. They are not stored.
 	Loads struct{ *store }
-	// Members are the live processes of each service. They are not stored.
+	// Members are the live processes of each service. Tool hosts are stored, replicas are not.
 	Members struct{ *store }
 )
 

@@ -186,7 +186,7 @@ func TestFollowDeliversInOrder(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	var got []int32
-	err := b.FollowLog(ctx, 0, func(ctx context.Context, rolloutID string, _ uint64, entry *busv1.LogEntry) error {
+	err := b.FollowLog(ctx, 0, func(rolloutID string, _ uint64, entry *busv1.LogEntry) error {
 		if at := trace.SpanContextFromContext(ctx); at.IsValid() {
 			t.Errorf("trace of entry %d: got %s, want none", entry.GetClaim().GetAttempt(), at.TraceID())
 		}

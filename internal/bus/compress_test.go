@@ -92,7 +92,7 @@ func first(t *testing.T, b *bus.Bus) (entry *busv1.LogEntry) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	err := b.FollowLog(ctx, 0, func(_ context.Context, _ string, _ uint64, got *busv1.LogEntry) error {
+	err := b.FollowLog(ctx, 0, func(_ string, _ uint64, got *busv1.LogEntry) error {
 		entry = got
 		stop()
 		return nil

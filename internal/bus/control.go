@@ -93,7 +93,7 @@ func (b ControlUpdates) WatchControl(ctx context.Context, sweepID string, handle
 		}
 		stored = info.State.LastSeq
 	}
-	return b.followFrom(ctx, sweepStream, filter, jetstream.DeliverLastPerSubjectPolicy, func(ctx context.Context, msg jetstream.Msg) error {
+	return b.followFrom(ctx, sweepStream, filter, jetstream.DeliverLastPerSubjectPolicy, func(msg jetstream.Msg) error {
 		meta, err := msg.Metadata()
 		if err != nil {
 			return err

@@ -30,12 +30,11 @@ const (
 var errIncomplete = errors.New("messages were lost on the way")
 
 // FollowLog calls handle for every log entry of a shard, in stream order, from the beginning, until
-// ctx is done (then it returns nil) or handle fails. The context of handle carries the publisher's
-// trace context. entry is nil for a message that is no entry. Messages that the server cannot read
-// are skipped.
-func (b Logs) FollowLog(ctx context.Context, shard int, handle func(ctx context.Context, rolloutID string, seq uint64, entry *busv1.LogEntry) error) error {
+// ctx is done (then it returns nil) or handle fails. entry is nil for a message that is no entry.
+// Messages that the server cannot read are skipped.
+func (b Logs) FollowLog(ctx context.Context, shard int, handle func(rolloutID string, seq uint64, entry *busv1.LogEntry) error) error {
 	prefix := logSubject(shard, "")
-	return b.follow(ctx, logStream(shard), "", func(ctx context.Context, msg jetstream.Msg) error {
+	return b.follow(ctx, logStream(shard), "", func(msg jetstream.Msg) error {
 		meta, err := msg.Metadata()
 		if err != nil {
 			return fmt.Errorf("follow log: %w", err)
@@ -44,32 +43,32 @@ func (b Logs) FollowLog(ctx context.Context, shard int, handle func(ctx context.
 		if err != nil {
 			entry = nil
 		}
-		return handle(ctx, strings.TrimPrefix(msg.Subject(), prefix), meta.Sequence.Stream, entry)
+		return handle(strings.TrimPrefix(msg.Subject(), prefix), meta.Sequence.Stream, entry)
 	})
 }
 
 // FollowSnapshots is FollowLog for the snapshots of a shard. It skips undecodable ones, which count
 // as missing.
-func (b Snapshots) FollowSnapshots(ctx context.Context, shard int, handle func(ctx context.Context, snapshot *busv1.Snapshot) error) error {
-	return b.follow(ctx, snapshotStream(shard), "", func(ctx context.Context, msg jetstream.Msg) error {
+func (b Snapshots) FollowSnapshots(ctx context.Context, shard int, handle func(snapshot *busv1.Snapshot) error) error {
+	return b.follow(ctx, snapshotStream(shard), "", func(msg jetstream.Msg) error {
 		snapshot, err := decode[busv1.Snapshot](msg.Subject(), decompressedData(msg.Headers(), msg.Data()))
 		if err != nil {
 			return nil
 		}
-		return handle(ctx, snapshot)
+		return handle(snapshot)
 	})
 }
 
 // FollowResults is FollowLog for the results of one sweep, or of all sweeps if sweepID is empty. A
 // rollout has one result per round in which it ended. It skips foreign ones, which count as
 // missing.
-func (b Results) FollowResults(ctx context.Context, sweepID string, handle func(ctx context.Context, result *busv1.Result) error) error {
-	return b.follow(ctx, resultStream, resultFilter(sweepID), func(ctx context.Context, msg jetstream.Msg) error {
+func (b Results) FollowResults(ctx context.Context, sweepID string, handle func(result *busv1.Result) error) error {
+	return b.follow(ctx, resultStream, resultFilter(sweepID), func(msg jetstream.Msg) error {
 		result, err := decodeResult(msg.Subject(), 0, decompressedData(msg.Headers(), msg.Data()))
 		if err != nil {
 			return nil
 		}
-		return handle(ctx, result)
+		return handle(result)
 	})
 }
 
@@ -202,13 +201,13 @@ func (b *store) info(ctx context.Context, stream, filter string) (info *jetstrea
 
 // follow reads a stream with an ordered consumer. It needs no acknowledgements and no durable
 // state, and recreates itself after gaps and reconnects.
-func (b *store) follow(ctx context.Context, stream, filter string, handle func(context.Context, jetstream.Msg) error) error {
+func (b *store) follow(ctx context.Context, stream, filter string, handle func(jetstream.Msg) error) error {
 	return b.followFrom(ctx, stream, filter, jetstream.DeliverAllPolicy, handle)
 }
 
 // followFrom is follow with a start position.
 func (b *store) followFrom(
-	ctx context.Context, stream, filter string, first jetstream.DeliverPolicy, handle func(context.Context, jetstream.Msg) error,
+	ctx context.Context, stream, filter string, first jetstream.DeliverPolicy, handle func(jetstream.Msg) error,
 ) error {
 	cfg := jetstream.OrderedConsumerConfig{DeliverPolicy: first}
 	if filter != "" {
@@ -219,7 +218,7 @@ func (b *store) followFrom(
 
 // followWith is follow with all settings.
 func (b *store) followWith(
-	ctx context.Context, stream string, cfg jetstream.OrderedConsumerConfig, handle func(context.Context, jetstream.Msg) error,
+	ctx context.Context, stream string, cfg jetstream.OrderedConsumerConfig, handle func(jetstream.Msg) error,
 ) error {
 	var consumer jetstream.Consumer
 	err := attempt(ctx, stream, func(ctx context.Context) (err error) {
@@ -244,7 +243,7 @@ func (b *store) followWith(
 // handleAll handles messages until ctx is done or handle fails. Without NATS the iterator recreates
 // its consumer without regard to ctx, for up to 20 s after it is stopped, so another goroutine
 // reads it. handleAll leaves that goroutine behind after abandonAfter.
-func handleAll(ctx context.Context, messages jetstream.MessagesContext, handle func(context.Context, jetstream.Msg) error) error {
+func handleAll(ctx context.Context, messages jetstream.MessagesContext, handle func(jetstream.Msg) error) error {
 	reading, cancel := context.WithCancel(ctx)
 	next, ended := make(chan jetstream.Msg, followAhead), make(chan struct{})
 	var readErr error
@@ -256,7 +255,7 @@ func handleAll(ctx context.Context, messages jetstream.MessagesContext, handle f
 		var err error
 		select {
 		case msg := <-next:
-			if err = handle(ctx, msg); err == nil {
+			if err = handle(msg); err == nil {
 				continue
 			}
 		case <-ended:

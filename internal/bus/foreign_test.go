@@ -189,7 +189,7 @@ func TestHugeForeignMessage(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	found := errors.New("found")
-	err = b.FollowResults(ctx, "", func(context.Context, *busv1.Result) error { return found })
+	err = b.FollowResults(ctx, "", func(*busv1.Result) error { return found })
 	if !errors.Is(err, found) {
 		t.Errorf("FollowResults: got %v, want the result", err)
 	}

@@ -62,7 +62,7 @@ func (b Members) membership(ctx context.Context, service string) (membership *bu
 // and after each change, until ctx is done (then it returns nil). It skips foreign messages. handle
 // must not change the membership.
 func (b Members) WatchMembership(ctx context.Context, service string, handle func(*busv1.Membership)) error {
-	return b.followFrom(ctx, memberStream, memberSubject(service), jetstream.DeliverLastPerSubjectPolicy, func(ctx context.Context, msg jetstream.Msg) error {
+	return b.followFrom(ctx, memberStream, memberSubject(service), jetstream.DeliverLastPerSubjectPolicy, func(msg jetstream.Msg) error {
 		data := decompressedData(msg.Headers(), msg.Data())
 		membership, err := decode[busv1.Membership](msg.Subject(), data)
 		if err != nil || checkSeal(msg.Headers(), msg.Subject(), 0, data) != nil {

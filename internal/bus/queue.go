@@ -125,7 +125,7 @@ func receiveAnnouncements(ctx context.Context, announcements *nats.Subscription,
 func (b Jobs) announce(jobs []*busv1.Job) error {
 	announced := make(map[string]bool)
 	for _, job := range jobs {
-		sweepID, _, _ := strings.Cut(job.GetRollout().GetId(), ".")
+		sweepID := SweepOf(job.GetRollout().GetId())
 		if announced[sweepID] {
 			continue
 		}

@@ -125,7 +125,7 @@ func (b Recordings) FollowSpending(ctx context.Context, sweepID string, revision
 	cfg := jetstream.OrderedConsumerConfig{
 		FilterSubjects: []string{sweepTurnsSubject(sweepID)}, DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: revision + 1, HeadersOnly: true,
 	}
-	return b.followWith(ctx, recordingStream, cfg, func(_ context.Context, msg jetstream.Msg) error {
+	return b.followWith(ctx, recordingStream, cfg, func(msg jetstream.Msg) error {
 		if text := msg.Headers().Get(headerAdded); text != "" {
 			visit(msg.Headers().Get(headerRecorder), parseCost(text))
 		}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/nats-io/nats.go/jetstream"
 	"google.golang.org/protobuf/proto"
@@ -33,8 +32,7 @@ func (b Scores) PublishResult(ctx context.Context, result *busv1.Result) (create
 // Result returns the result of a rollout's last round. The error is ErrNotFound if there is none,
 // even if an earlier round has one.
 func (b Results) Result(ctx context.Context, rolloutID string) (*busv1.Result, error) {
-	sweepID, _, _ := strings.Cut(rolloutID, ".")
-	rounds, err := Controls{ControlUpdates(b)}.Rounds(ctx, sweepID)
+	rounds, err := Controls{ControlUpdates(b)}.Rounds(ctx, SweepOf(rolloutID))
 	if err != nil {
 		return nil, err
 	}

@@ -19,6 +19,12 @@ func roundKey(rolloutID string, round int32) string {
 	return rolloutID + "." + strconv.Itoa(int(round))
 }
 
+// SweepOf returns the sweep of a rollout id, which is the part before its only dot.
+func SweepOf(rolloutID string) string {
+	sweepID, _, _ := strings.Cut(rolloutID, ".")
+	return sweepID
+}
+
 // splitRoundKey is the inverse of roundKey for rollout ids with two parts.
 func splitRoundKey(key string) (rolloutID string, round int32) {
 	first := strings.IndexByte(key, '.')

@@ -150,7 +150,7 @@ func (g *gate) principal(ctx context.Context, id identity, header metadata.MD) (
 	case len(values) > 0:
 		err = fmt.Errorf("%w: expected one header %s: %sTOKEN", access.ErrToken, tokenHeader, tokenScheme)
 	case id.team != "":
-		principal, err = g.policy.OfCertificate(id.team, id.name)
+		principal, err = g.policy.Member(id.team, id.name)
 	default:
 		err = fmt.Errorf("%w: none given: name your token's file with --token-file, or show a certificate of a team", access.ErrToken)
 	}

@@ -101,7 +101,7 @@ func TestTokensOfClients(t *testing.T) {
 	m, err := rpc.Connect(t.Context(), cfg, options())
 	link{server: closed(t, m, err)}.serve(t, &orchestrator{trajectory: func(ctx context.Context, _ string) (*orchestratorv1.GetTrajectoryResponse, error) {
 		p := access.FromContext(ctx)
-		return named(p.OwnTeam() + "/" + p.Name), nil
+		return named(p.Team + "/" + p.Name), nil
 	}})
 	waitForPort(t, cfg.Orchestrators[0])
 	for _, test := range []struct {

@@ -3,9 +3,9 @@ package agentgw
 import (
 	"context"
 	"errors"
-	"strings"
 	"sync"
 
+	"github.com/toolsandbox/toolsandbox/internal/bus"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/model"
 
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
@@ -41,7 +41,7 @@ type activeTurn struct {
 // begin returns a context that ends with errCancelled or errPaused when the turn's sweep is
 // cancelled or paused. The caller calls end when the turn is over.
 func (c *cancellations) begin(ctx context.Context, req *agentgwv1.RespondRequest) (turn context.Context, end func()) {
-	sweep, _, _ := strings.Cut(req.GetRolloutId(), ".")
+	sweep := bus.SweepOf(req.GetRolloutId())
 	ctx, cancel := context.WithCancelCause(ctx)
 	r := &activeTurn{round: req.GetRound(), model: req.GetPlayer().GetModel() != nil, cancel: cancel}
 	c.mu.Lock()

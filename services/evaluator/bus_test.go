@@ -193,7 +193,7 @@ func (s *testBus) results(tb testing.TB, n int) map[string]*busv1.Result {
 	ctx, cancel := context.WithTimeout(tb.Context(), waitTimeout)
 	defer cancel()
 	got := make(map[string]*busv1.Result)
-	err := s.FollowResults(ctx, "", func(_ context.Context, result *busv1.Result) error {
+	err := s.FollowResults(ctx, "", func(result *busv1.Result) error {
 		id := result.GetRollout().GetId()
 		if got[id] != nil {
 			tb.Errorf("results of %s: got a second one", id)

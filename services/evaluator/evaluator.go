@@ -101,14 +101,14 @@ func follow(ctx context.Context, cfg Config, b bus.Evaluator, s *scorer, assembl
 	}
 	for shard := range b.Shards() {
 		group.Go(func() error {
-			return b.FollowLog(ctx, shard, func(ctx context.Context, id string, seq uint64, entry *busv1.LogEntry) error {
+			return b.FollowLog(ctx, shard, func(id string, seq uint64, entry *busv1.LogEntry) error {
 				trajectory, err := s.addEntry(ctx, assembler, id, seq, entry)
 				submit(trajectory)
 				return err
 			})
 		})
 		group.Go(func() error {
-			return b.FollowSnapshots(ctx, shard, func(_ context.Context, snapshot *busv1.Snapshot) error {
+			return b.FollowSnapshots(ctx, shard, func(snapshot *busv1.Snapshot) error {
 				submit(assembler.AddSnapshot(snapshot))
 				return nil
 			})

@@ -1,7 +1,6 @@
 package evaluator
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -136,7 +135,7 @@ func BenchmarkRestart(b *testing.B) {
 		sweep := fmt.Sprintf("fresh%d", n)
 		s.play(b, s.rollout(sweep+".0"), end)
 		stop := s.run(b)
-		err := s.FollowResults(b.Context(), sweep, func(context.Context, *busv1.Result) error { return errEnough })
+		err := s.FollowResults(b.Context(), sweep, func(*busv1.Result) error { return errEnough })
 		if !errors.Is(err, errEnough) {
 			b.Fatalf("FollowResults: got %v, want a result", err)
 		}

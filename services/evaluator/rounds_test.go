@@ -61,7 +61,7 @@ func (s *testBus) waitForRounds(tb testing.TB, round int32) map[string]*busv1.Re
 		round int32
 	}
 	seen, got := make(map[key]bool), make(map[string]*busv1.Result)
-	err := s.FollowResults(ctx, "", func(_ context.Context, result *busv1.Result) error {
+	err := s.FollowResults(ctx, "", func(result *busv1.Result) error {
 		at := key{result.GetRollout().GetId(), result.GetRound()}
 		if seen[at] {
 			tb.Errorf("results of %v: got a second one", at)

@@ -32,11 +32,11 @@ func (talker) Respond(_ context.Context, req *agentgwv1.RespondRequest) (*agentg
 }
 
 // judge gives a rollout that has ended a result.
-func (i *installation) judge(ctx context.Context, id string, _ uint64, entry *busv1.LogEntry) error {
+func (i *installation) judge(id string, _ uint64, entry *busv1.LogEntry) error {
 	if entry.GetEnd() == nil {
 		return nil
 	}
-	_, err := i.Bus().PublishResult(ctx, &busv1.Result{Rollout: &busv1.Rollout{Id: id}, End: entry.GetEnd()})
+	_, err := i.Bus().PublishResult(i.ctx, &busv1.Result{Rollout: &busv1.Rollout{Id: id}, End: entry.GetEnd()})
 	return err
 }
 

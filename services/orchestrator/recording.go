@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -132,8 +131,7 @@ func serviceAnswers(state *rollout.State, send func(*orchestratorv1.RecordedItem
 // PutRecording implements OrchestratorService.
 func (s *server) PutRecording(ctx context.Context, req *orchestratorv1.PutRecordingRequest) (*orchestratorv1.PutRecordingResponse, error) {
 	if access.FromContext(ctx) != nil {
-		sweepID, _, _ := strings.Cut(req.GetRolloutId(), ".")
-		if _, err := s.claim(ctx, sweepID); err != nil {
+		if _, err := s.claim(ctx, bus.SweepOf(req.GetRolloutId())); err != nil {
 			return nil, statusOf(err)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/toolsandbox/toolsandbox/internal/access"
 	"github.com/toolsandbox/toolsandbox/internal/bus"
@@ -36,8 +35,7 @@ func (s *server) checkRollout(ctx context.Context, rolloutID string) error {
 	if access.FromContext(ctx).IsAdmin() {
 		return nil
 	}
-	id, _, _ := strings.Cut(rolloutID, ".")
-	sweep, err := s.bus.Sweep(ctx, id)
+	sweep, err := s.bus.Sweep(ctx, bus.SweepOf(rolloutID))
 	if err != nil {
 		return err
 	}

@@ -40,7 +40,7 @@ func (s *server) WatchSweep(req *orchestratorv1.WatchSweepRequest, stream orches
 	results, controls := make(chan *busv1.Result), make(chan *busv1.SweepControl)
 	errCh := make(chan error, 2)
 	group.Go(func() {
-		errCh <- s.bus.FollowResults(ctx, sweep.GetId(), func(_ context.Context, result *busv1.Result) error {
+		errCh <- s.bus.FollowResults(ctx, sweep.GetId(), func(result *busv1.Result) error {
 			if !isCurrent(sweep, rounds, result) {
 				return nil
 			}

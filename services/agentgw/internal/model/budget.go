@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/toolsandbox/toolsandbox/internal/bus"
 	"github.com/toolsandbox/toolsandbox/internal/pricing"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/conversation"
@@ -127,7 +128,7 @@ func (p *Player) budgetRequest(req *agentgwv1.RespondRequest, spec *provider.Spe
 			"give a table of prices that has it (--agentgw-price-file), or limit tokens too (--spend-tokens)", model.GetModel())}
 	}
 	return ratelimit.Request{
-		Key: keyOf(spec, to), Run: ratelimit.SweepRound{Sweep: sweepOf(req.GetRolloutId()), Round: req.GetRound()}, Model: model.GetModel(),
+		Key: keyOf(spec, to), Run: ratelimit.SweepRound{Sweep: bus.SweepOf(req.GetRolloutId()), Round: req.GetRound()}, Model: model.GetModel(),
 		Estimate: estimate, Limit: limit,
 	}, nil
 }

@@ -1,8 +1,6 @@
 package model
 
 import (
-	"strings"
-
 	"google.golang.org/protobuf/proto"
 
 	"github.com/toolsandbox/toolsandbox/internal/pricing"
@@ -49,9 +47,4 @@ func (p *Player) HasPrice(model *agentgwv1.Model) bool {
 	}
 	_, priced := p.cost(spec.Account(), model.GetModel(), nil)
 	return priced
-}
-
-// sweepOf returns the sweep of a rollout.
-func sweepOf(rolloutID string) string {
-	return rolloutID[:max(strings.LastIndexByte(rolloutID, '.'), 0)]
 }

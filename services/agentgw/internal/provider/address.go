@@ -24,7 +24,7 @@ type Address struct {
 	NoKey string
 }
 
-// endpoint returns the endpoint with its key. Only the official address requires one.
+// locate returns the endpoint with its key. Only the official address requires one.
 func (a *Address) locate(_ context.Context, getenv func(string) string, base string) (Endpoint, error) {
 	at := strings.TrimSpace(cmp.Or(base, getenv(a.BaseURLVariable), a.BaseURL))
 	to := Endpoint{BaseURL: strings.TrimRight(at, "/"), Header: http.Header{}}

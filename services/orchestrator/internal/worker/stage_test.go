@@ -204,7 +204,7 @@ func (s *stage) ended(t *testing.T, ids ...string) map[string]*rollout.State {
 	for _, id := range ids {
 		left[id] = true
 	}
-	err := s.FollowLog(ctx, 0, func(_ context.Context, id string, _ uint64, entry *busv1.LogEntry) error {
+	err := s.FollowLog(ctx, 0, func(id string, _ uint64, entry *busv1.LogEntry) error {
 		if entry.GetEnd() != nil {
 			delete(left, id)
 		}

@@ -244,7 +244,7 @@ func (w *Worker) backoff(attempt int) time.Duration {
 
 // followResults acknowledges jobs whose result is stored.
 func (w *Worker) followResults(ctx context.Context) error {
-	return w.peers.Bus.FollowResults(ctx, "", func(_ context.Context, result *busv1.Result) error {
+	return w.peers.Bus.FollowResults(ctx, "", func(result *busv1.Result) error {
 		w.finish(result.GetRollout().GetId(), result.GetRound())
 		return nil
 	})

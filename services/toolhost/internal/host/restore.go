@@ -16,7 +16,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/store"
 )
 
-// maxShown is the maximum size of an outcome in an error, in bytes.
+// maxShown is the maximum length of an outcome in an error, in characters.
 const maxShown = 400
 
 // Restore brings a session to the state of a log and publishes all versions that its executions
