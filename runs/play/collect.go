@@ -89,12 +89,12 @@ func newCollector(
 func (c *collector) open(stderr io.Writer) error {
 	c.into = []destination{&files{c.directory.path, c.record}, &recorder{c, sweep.HasToolServers(c.spec.Scenarios)}}
 	if c.record.Has(results.FormatParquet) {
-		opened, played, damaged, err := results.OpenTables(c.directory.path, c.record.SpecDigest)
+		opened, played, damaged, err := results.OpenTables(c.directory.path, c.record.SpecDigest, c.record.Files)
 		if err != nil {
 			return fmt.Errorf("--resume: %w: choose another --out", err)
 		}
 		for _, err := range damaged {
-			if err := report.Warn(stderr, "a part of the tables cannot be read; it is set aside, and its rollouts are fetched again: %v", err); err != nil {
+			if err := report.Warn(stderr, "a part of the tables is not as it was written; it is set aside, and its rollouts are fetched again: %v", err); err != nil {
 				return err
 			}
 		}
