@@ -65,11 +65,11 @@ func (o *Options) experiment(ctx context.Context, args []string, matrix process.
 	return closing.close(errors.Join(err, played.end(o.out, stderr)))
 }
 
-// checkExperiment rejects flags that name one run.
+// checkExperiment rejects flags that name one run, or play runs in another way.
 func (o *Options) checkExperiment() error {
-	for _, flag := range []struct{ name, value string }{{"sweep-id", o.sweepID}, {"replay", o.replay}, {"fork", o.fork}} {
-		if flag.value != "" {
-			return process.UsageErrorf("--%s: it names one run, but the settings file lists alternatives, which are a run each", flag.name)
+	for _, name := range []string{"sweep-id", "replay", "fork", "against", "until-decided", "until-width"} {
+		if flag := o.flags.Lookup(name); flag.Value.String() != flag.DefValue {
+			return process.UsageErrorf("--%s: given, but the settings file lists alternatives, which are a whole run each", name)
 		}
 	}
 	if o.resume && o.out == "" {
