@@ -70,7 +70,7 @@ func newDecision(found sequential.Result, runs []*opened) *Decision {
 	d := &Decision{}
 	for agent, mean := range found.Means {
 		run := runs[agent]
-		d.Agents = append(d.Agents, AgentMean{run.agent, run.directory.path, run.collector.total(), newEstimate(mean)})
+		d.Agents = append(d.Agents, AgentMean{run.agent, run.directory.path, run.spec.Rollouts(), newEstimate(mean)})
 	}
 	for _, c := range found.Comparisons {
 		d.Comparisons = append(d.Comparisons, AgentChange{runs[c.Agent].agent, c.Outcome, newEstimate(c.Estimate)})

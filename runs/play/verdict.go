@@ -37,7 +37,7 @@ func (o *Options) verdict(collector *collector) error {
 		if group.plays && o.replay != "" { // a recorded end repeats
 			group.advice = ""
 		}
-		errs = append(errs, fmt.Errorf("%d of %d rollouts have no score because %s%s", group.rollouts, collector.total(), group.why, group.advice))
+		errs = append(errs, fmt.Errorf("%d of %d rollouts have no score because %s%s", group.rollouts, collector.spec.Rollouts(), group.why, group.advice))
 	}
 	if len(errs) == 0 {
 		return nil

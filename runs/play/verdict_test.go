@@ -58,7 +58,9 @@ func TestVerdict(t *testing.T) {
 			for i, row := range test.rows {
 				rollouts[i] = results.Rollout{Rollout: resultfile.Rollout{Result: row.Result}}
 			}
-			err := options.verdict(&collector{spec: sweep.Spec{Scenarios: make([]*scenariov1.Scenario, 2), Trials: 1}, rollouts: rollouts})
+			err := options.verdict(&collector{spec: sweep.Spec{
+				Scenarios: make([]*scenariov1.Scenario, 2), Agents: make([]*agentgwv1.Player, 1), Users: make([]*agentgwv1.Player, 1), Trials: 1,
+			}, rollouts: rollouts})
 			got := ""
 			if err != nil {
 				got = err.Error()
