@@ -74,5 +74,5 @@ func (o *Options) damage(stderr io.Writer, damaged []results.Outcome) error {
 	if len(damaged) == 0 {
 		return nil
 	}
-	return fmt.Errorf("the stored data of %d rollouts is damaged; their earlier files stay: --out %s --resume plays these rollouts again", len(damaged), o.out)
+	return fmt.Errorf("the stored data of %d rollouts is damaged; their earlier files stay: %s plays these rollouts again", len(damaged), o.again())
 }

@@ -204,7 +204,7 @@ func (o *Options) playCells(
 		_, isOwn := errors.AsType[*ownError](err)
 		err = fmt.Errorf("%s: %w", c.Name, err)
 		if left := len(cells) - i - 1; left > 0 && (isSpent || !isOwn || ctx.Err() != nil) {
-			return errors.Join(append(failed, fmt.Errorf("%w; the runs after it (%d) have not been played: --out %s --resume plays them", err, left, o.out))...)
+			return errors.Join(append(failed, fmt.Errorf("%w; the runs after it (%d) have not been played: %s plays them", err, left, o.again()))...)
 		}
 		failed = append(failed, err)
 	}

@@ -268,7 +268,7 @@ func (c *competition) conclude(ctx context.Context, played error, o *Options, st
 	if err := errors.Join(errs...); err != nil {
 		return errors.Join(played, err)
 	}
-	again := fmt.Sprintf("continue with --out %s --resume", o.out)
+	again := "continue with " + o.again()
 	spent, isSpent := errors.AsType[*sweep.SpendLimitError](played)
 	switch {
 	case isSpent:

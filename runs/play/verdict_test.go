@@ -71,3 +71,14 @@ func TestVerdict(t *testing.T) {
 		})
 	}
 }
+
+// TestAgain quotes a path for a shell.
+func TestAgain(t *testing.T) {
+	t.Parallel()
+	const want = "--out 'my runs/a' --resume"
+	for name, o := range map[string]*Options{"run": {out: "my runs/a"}, "cell": {out: "my runs/a/seed=1", experimentDir: "my runs/a"}} {
+		if got := o.again(); got != want {
+			t.Errorf("%s: got %s, want %s", name, got, want)
+		}
+	}
+}
