@@ -114,7 +114,7 @@ func (o *Options) cells(ctx context.Context, args []string, matrix process.Matri
 		}
 		cells = append(cells, prepared)
 	}
-	o.installation.ToolHost.ToolServers, o.installation.Orchestrator.Parallel = servers, o.parallel
+	o.installation.ToolHost.ToolServers, o.installation.Orchestrator.Parallel = servers, maxParallel // each sweep has its own
 	return cells, errors.Join(errs...)
 }
 
@@ -163,7 +163,7 @@ func (o *Options) openExperiment(cells []*cell) (release func() error, err error
 	if release, err = standalone.Lock(storage.Join(d.data(), lockFile)); err != nil {
 		return nil, fmt.Errorf("output directory %s %w", o.out, err)
 	}
-	o.installation.Dir = cmp.Or(o.dataDir, d.data())
+	o.installation.Dir, o.installation.Network.Socket = cmp.Or(o.dataDir, d.data()), Socket(o.out)
 	experiment, secrets := &results.Experiment{}, Secrets(os.Environ())
 	for _, c := range cells {
 		settings := c.Settings()
