@@ -40,11 +40,11 @@ func TestUntilFlags(t *testing.T) {
 		"replay": "r", "fork": "r/s@1", "sweep-id": "s", "data-dir": "d", "floors": "true", "attach-listen": "localhost:9",
 	} {
 		for source, options := range map[string]*Options{
-			"": givenOptions(t, append(until, "--"+name, value), nil, ""),
-			"environment variable " + process.FlagVariable(name) + ": ": givenOptions(t, until, map[string]string{process.FlagVariable(name): value}, ""),
-			"mine.yaml:1:1: ": givenOptions(t, until, nil, fmt.Sprintf("%s: %s\n", name, value)),
+			"--" + name: givenOptions(t, append(until, "--"+name, value), nil, ""),
+			"environment variable " + process.FlagVariable(name) + ": --" + name: givenOptions(t, until, map[string]string{process.FlagVariable(name): value}, ""),
+			"mine.yaml:1:1: --" + name: givenOptions(t, until, nil, fmt.Sprintf("%s: %s\n", name, value)),
 		} {
-			want := source + "--" + name + ": given, but it does not go with --until-decided, --until-width and --against"
+			want := source + ": given, but it does not go with --until-decided, --until-width and --against"
 			err := process.ErrorSource(options.flags, options.checkUntil())
 			if got := fmt.Sprint(err); !errors.Is(err, process.ErrUsage) || !hasEnd(got, want) {
 				t.Errorf("got %v, want %s", err, want)
