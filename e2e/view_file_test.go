@@ -155,7 +155,7 @@ func talk(t *testing.T, dir string, messages int) {
 // tabulate writes a run whose results are tables, with rollouts of scenarios that nobody has.
 func tabulate(t *testing.T, dir string, rollouts, scenarios int) {
 	t.Helper()
-	tables, _, _, err := results.OpenTables(dir, "d")
+	tables, _, _, err := results.OpenTables(dir, "d", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

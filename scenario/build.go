@@ -130,9 +130,13 @@ func (b *builder) scenario(f document.Field) *scenariov1.Scenario {
 	setup.Categories = append(setup.GetCategories(), AugmentationCategories(setup.GetTools().GetAugmentations())...)
 	b.recordSource("setup.name", f.Position)
 	b.recordFieldSources(v)
-	return &scenariov1.Scenario{
+	built := &scenariov1.Scenario{
 		Setup: setup, Notes: b.Text(v.Get("notes")), Evaluation: b.evaluation(v, start, setup, user), Proof: b.proof(v),
 	}
+	if suffix := variantSuffix(f.Key); suffix != "" && IsBase(built) {
+		b.Fail(f.Position, "ends in %s, as the names of variants do, by which scores cluster: take another name, or list its augmentations", suffix)
+	}
+	return built
 }
 
 // recordFieldSources records the sources of fields that become a part of the same kind.

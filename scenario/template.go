@@ -49,5 +49,8 @@ func Template(name string) (scenario, world []byte, err error) {
 	if !form.NameExpression.MatchString(name) {
 		return nil, nil, fmt.Errorf("%q is no name, expected up to 200 letters, digits, dots, dashes and underscores that start with a letter or digit", name)
 	}
+	if suffix := variantSuffix(name); suffix != "" {
+		return nil, nil, fmt.Errorf("%q ends in %s, as the name of a variant does: take another one", name, suffix)
+	}
 	return []byte(strings.Replace(templateText, "NAME", name, 1)), []byte(templateWorldText), nil
 }

@@ -76,10 +76,13 @@ func BaseName(name string) string {
 	return base
 }
 
+// variantSuffix returns the suffix of a variant's name, empty for a base scenario.
+func variantSuffix(name string) string { return strings.TrimPrefix(name, BaseName(name)) }
+
 // VariantName returns the name of the variant that a scenario's name ends in, without its first
 // underscore, and PlainVariant for a base scenario.
 func VariantName(name string) string {
-	return cmp.Or(strings.TrimPrefix(strings.TrimPrefix(name, BaseName(name)), "_"), PlainVariant)
+	return cmp.Or(strings.TrimPrefix(variantSuffix(name), "_"), PlainVariant)
 }
 
 // PlainVariant is the variant of scenarios without augmentations.

@@ -25,6 +25,7 @@ import (
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	pysource "github.com/toolsandbox/toolsandbox/python/source"
+	"github.com/toolsandbox/toolsandbox/runs/report"
 	"github.com/toolsandbox/toolsandbox/scenario"
 	"github.com/toolsandbox/toolsandbox/scenario/document"
 	"github.com/toolsandbox/toolsandbox/scenario/pack"
@@ -141,7 +142,7 @@ func (c *Selection) unknownError(pattern string, all []scenario.Expanded) error 
 			pattern, c.SourceNames())
 	}
 	if opensAsPack(pattern) {
-		return process.UsageErrorf("--scenarios: no scenario is called %q; did you mean --pack %s?", pattern, pattern)
+		return process.UsageErrorf("--scenarios: no scenario is called %q; did you mean --pack %s?", pattern, report.ShellWord(pattern))
 	}
 	names := make([]string, len(all))
 	for i := range all {

@@ -3,6 +3,7 @@ package catalogue
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/euroeval"
 	"github.com/toolsandbox/toolsandbox/internal/process"
+	"github.com/toolsandbox/toolsandbox/runs/storage"
 )
 
 // ExportedDataSet is a written data set in the output for programs.
@@ -76,29 +78,19 @@ func chooseDataSets(out string, only []string, sets []euroeval.DataSet) ([]*euro
 }
 
 // writeFolder writes a folder with files atomically.
-func writeFolder(folder string, files []euroeval.File) (err error) {
-	parent := filepath.Dir(folder)
-	if err := os.MkdirAll(parent, 0o755); err != nil {
-		return err
-	}
-	temporary, err := os.MkdirTemp(parent, filepath.Base(folder)+".new-")
+func writeFolder(folder string, files []euroeval.File) error {
+	batch, err := storage.NewBatch(folder)
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.RemoveAll(temporary))
-		}
-	}()
 	for _, file := range files {
-		if err := os.WriteFile(filepath.Join(temporary, file.Name), file.Data, 0o644); err != nil {
+		err = errors.Join(err, batch.Add(file.Name, func(w io.Writer) error {
+			_, err := w.Write(file.Data)
 			return err
-		}
+		}))
 	}
-	if err := os.Chmod(temporary, 0o755); err != nil {
-		return err
-	}
-	return os.Rename(temporary, folder)
+	_, err = batch.End(err)
+	return err
 }
 
 // LanguagesOf returns the languages of data sets. An unknown name is process.ErrUsage.

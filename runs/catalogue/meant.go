@@ -9,6 +9,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/spelling"
 	"github.com/toolsandbox/toolsandbox/packs"
+	"github.com/toolsandbox/toolsandbox/runs/report"
 	"github.com/toolsandbox/toolsandbox/runs/results"
 	"github.com/toolsandbox/toolsandbox/scenario/pack"
 )
@@ -59,7 +60,7 @@ func meantPack(name string) string {
 		}
 	}
 	if exists(name, results.RunFile) {
-		return "; it is the directory of a run: --replay " + name + " plays its scenarios again"
+		return "; it is the directory of a run: --replay " + report.ShellWord(name) + " plays its scenarios again"
 	}
 	if others, err := filepath.Glob(filepath.Join(name, "*.yml")); err == nil && len(others) > 0 {
 		return "; a pack's files end in .yaml, not in .yml"

@@ -75,7 +75,7 @@ func newCollector(
 	c := &collector{
 		spec: spec, scenarios: make(map[string]*scenariov1.Scenario, len(spec.Scenarios)),
 		directory: directory, record: record, euroeval: &euroEvalRecords{run: record, draws: draws},
-		earlier: make(map[string]results.Outcome), settled: make(map[int]bool), finished: make([]results.Rollout, rolloutsOf(spec)), shared: results.NewShared(),
+		earlier: make(map[string]results.Outcome), settled: make(map[int]bool), finished: make([]results.Rollout, spec.Rollouts()), shared: results.NewShared(),
 	}
 	for _, scenario := range spec.Scenarios {
 		c.scenarios[scenario.GetSetup().GetName()] = scenario
@@ -89,12 +89,12 @@ func newCollector(
 func (c *collector) open(stderr io.Writer) error {
 	c.into = []destination{&files{c.directory.path, c.record}, &recorder{c, sweep.HasToolServers(c.spec.Scenarios)}}
 	if c.record.Has(results.FormatParquet) {
-		opened, played, damaged, err := results.OpenTables(c.directory.path, c.record.SpecDigest)
+		opened, played, damaged, err := results.OpenTables(c.directory.path, c.record.SpecDigest, c.record.Files)
 		if err != nil {
 			return fmt.Errorf("--resume: %w: choose another --out", err)
 		}
 		for _, err := range damaged {
-			if err := report.Warn(stderr, "a part of the tables cannot be read; it is set aside, and its rollouts are fetched again: %v", err); err != nil {
+			if err := report.Warn(stderr, "a part of the tables is not as it was written; it is set aside, and its rollouts are fetched again: %v", err); err != nil {
 				return err
 			}
 		}
@@ -295,7 +295,7 @@ func (c *collector) plannedRollout(id string) *busv1.Rollout {
 // nesting order.
 func planned(spec sweep.Spec, id string) (*busv1.Rollout, *scenariov1.Scenario) {
 	n := number(id)
-	if n < 0 || n >= rolloutsOf(spec) {
+	if n < 0 || n >= spec.Rollouts() {
 		return nil, nil
 	}
 	rollout := &busv1.Rollout{Id: id, Trial: spec.Fork.GetTrial() + int32(n%spec.Trials)}
@@ -368,7 +368,7 @@ func (c *collector) finish() error {
 	if len(errs) > 0 {
 		return errors.Join(errs...)
 	}
-	c.record.End(ended, c.total(), c.rollouts)
+	c.record.End(ended, c.spec.Rollouts(), c.rollouts)
 	return results.WriteResults(c.directory.path, c.record, content, digests)
 }
 
@@ -393,8 +393,6 @@ func (c *collector) done() int {
 }
 
 func isFinished(r results.Rollout) bool { return r.Result != nil }
-
-func (c *collector) total() int { return len(c.spec.Scenarios) * c.spec.Trials }
 
 // remaining counts the unscored rollouts that the person at the terminal left.
 func (c *collector) remaining() int {

@@ -12,6 +12,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/process"
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
+	"github.com/toolsandbox/toolsandbox/runs/report"
 	"github.com/toolsandbox/toolsandbox/runs/results"
 	"github.com/toolsandbox/toolsandbox/runs/standalone"
 )
@@ -30,7 +31,7 @@ func WithSocket(out string) func(context.Context, standalone.Config, rpc.Options
 			case err != nil:
 				return unreadable(out, err)
 			case started:
-				return process.UsageErrorf("--out: no process plays the run in %s at the moment: continue it with toolsandbox run --out %[1]s --resume", out)
+				return process.UsageErrorf("--out: no process plays the run in %s at the moment: continue it with toolsandbox run --out %s --resume", out, report.ShellWord(out))
 			}
 			return process.UsageErrorf("--out: %s holds no run", out)
 		}

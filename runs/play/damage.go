@@ -49,14 +49,16 @@ func (o *Options) checkResults(c *collector, stored map[string]bool, stderr io.W
 
 // written returns the rollouts with a directory: they had a result.
 func (d *directory) written(spec sweep.Spec, sweepID string) (written []results.Outcome, err error) {
-	for n := range len(spec.Scenarios) * spec.Trials {
-		name := RolloutName(spec.Scenarios[n/spec.Trials].GetSetup().GetName(), n%spec.Trials, spec.Trials)
+	for n := range spec.Rollouts() {
+		id := fmt.Sprintf("%s.%d", sweepID, n)
+		rollout, _ := planned(spec, id)
+		name := RolloutName(rollout.GetScenario(), int(rollout.GetTrial()), spec.Trials)
 		found, err := storage.Exists(d.trajectory(name))
 		if err != nil {
 			return nil, err
 		}
 		if found {
-			written = append(written, results.Outcome{Name: name, ID: fmt.Sprintf("%s.%d", sweepID, n), Scored: true})
+			written = append(written, results.Outcome{Name: name, ID: id, Scored: true})
 		}
 	}
 	return written, nil
@@ -72,5 +74,5 @@ func (o *Options) damage(stderr io.Writer, damaged []results.Outcome) error {
 	if len(damaged) == 0 {
 		return nil
 	}
-	return fmt.Errorf("the stored data of %d rollouts is damaged; their earlier files stay: --out %s --resume plays these rollouts again", len(damaged), o.out)
+	return fmt.Errorf("the stored data of %d rollouts is damaged; their earlier files stay: %s plays these rollouts again", len(damaged), o.again())
 }

@@ -34,6 +34,7 @@ type AgentMean struct {
 	// at most.
 	Directory string `json:"directory"`
 	Planned   int    `json:"planned"`
+	results   string // the file or directory with its scores
 	Estimate
 }
 
@@ -69,8 +70,8 @@ func newEstimate(e sequential.Estimate) Estimate {
 func newDecision(found sequential.Result, runs []*opened) *Decision {
 	d := &Decision{}
 	for agent, mean := range found.Means {
-		run := runs[agent]
-		d.Agents = append(d.Agents, AgentMean{run.agent, run.directory.path, run.collector.total(), newEstimate(mean)})
+		run, dir := runs[agent], runs[agent].directory.path
+		d.Agents = append(d.Agents, AgentMean{run.agent, dir, run.spec.Rollouts(), storage.Join(dir, run.collector.record.Main()), newEstimate(mean)})
 	}
 	for _, c := range found.Comparisons {
 		d.Comparisons = append(d.Comparisons, AgentChange{runs[c.Agent].agent, c.Outcome, newEstimate(c.Estimate)})
@@ -105,7 +106,7 @@ func (d *Decision) write(w io.Writer) error {
 		text += c.sentence(len(d.Agents) == 1) + "\n"
 	}
 	for _, a := range d.Agents {
-		text += "results: " + storage.Join(a.Directory, results.SummaryFile) + "\n"
+		text += "results: " + a.results + "\n"
 	}
 	_, err := io.WriteString(w, text)
 	return err

@@ -65,11 +65,11 @@ func (o *Options) experiment(ctx context.Context, args []string, matrix process.
 	return closing.close(errors.Join(err, played.end(o.out, stderr)))
 }
 
-// checkExperiment rejects flags that name one run.
+// checkExperiment rejects flags that name one run, or play runs in another way.
 func (o *Options) checkExperiment() error {
-	for _, flag := range []struct{ name, value string }{{"sweep-id", o.sweepID}, {"replay", o.replay}, {"fork", o.fork}} {
-		if flag.value != "" {
-			return process.UsageErrorf("--%s: it names one run, but the settings file lists alternatives, which are a run each", flag.name)
+	for _, name := range []string{"sweep-id", "replay", "fork", "against", "until-decided", "until-width"} {
+		if flag := o.flags.Lookup(name); flag.Value.String() != flag.DefValue {
+			return process.UsageErrorf("--%s: given, but the settings file lists alternatives, which are a whole run each", name)
 		}
 	}
 	if o.resume && o.out == "" {
@@ -114,7 +114,7 @@ func (o *Options) cells(ctx context.Context, args []string, matrix process.Matri
 		}
 		cells = append(cells, prepared)
 	}
-	o.installation.ToolHost.ToolServers, o.installation.Orchestrator.Parallel = servers, o.parallel
+	o.installation.ToolHost.ToolServers, o.installation.Orchestrator.Parallel = servers, maxParallel // each sweep has its own
 	return cells, errors.Join(errs...)
 }
 
@@ -163,7 +163,7 @@ func (o *Options) openExperiment(cells []*cell) (release func() error, err error
 	if release, err = standalone.Lock(storage.Join(d.data(), lockFile)); err != nil {
 		return nil, fmt.Errorf("output directory %s %w", o.out, err)
 	}
-	o.installation.Dir = cmp.Or(o.dataDir, d.data())
+	o.installation.Dir, o.installation.Network.Socket = cmp.Or(o.dataDir, d.data()), Socket(o.out)
 	experiment, secrets := &results.Experiment{}, Secrets(os.Environ())
 	for _, c := range cells {
 		settings := c.Settings()
@@ -204,7 +204,7 @@ func (o *Options) playCells(
 		_, isOwn := errors.AsType[*ownError](err)
 		err = fmt.Errorf("%s: %w", c.Name, err)
 		if left := len(cells) - i - 1; left > 0 && (isSpent || !isOwn || ctx.Err() != nil) {
-			return errors.Join(append(failed, fmt.Errorf("%w; the runs after it (%d) have not been played: --out %s --resume plays them", err, left, o.out))...)
+			return errors.Join(append(failed, fmt.Errorf("%w; the runs after it (%d) have not been played: %s plays them", err, left, o.again()))...)
 		}
 		failed = append(failed, err)
 	}

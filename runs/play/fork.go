@@ -21,6 +21,7 @@ import (
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/runs/catalogue"
+	"github.com/toolsandbox/toolsandbox/runs/report"
 	"github.com/toolsandbox/toolsandbox/runs/results"
 	"github.com/toolsandbox/toolsandbox/runs/storage"
 	"github.com/toolsandbox/toolsandbox/runs/sweep"
@@ -219,7 +220,7 @@ func (o *forkOrigin) find(name string) error {
 	case at < 0 && len(names) == 0:
 		return process.UsageErrorf("--fork: the run in %s has no finished rollout", o.dir)
 	case name == "":
-		return process.UsageErrorf("--fork: the run in %s has %d rollouts: name one, e.g. %s", o.dir, len(names), storage.Join(o.dir, names[0])+fmt.Sprintf("@%d", o.message))
+		return process.UsageErrorf("--fork: the run in %s has %d rollouts: name one, e.g. %s", o.dir, len(names), report.ShellWord(fmt.Sprintf("%s@%d", storage.Join(o.dir, names[0]), o.message)))
 	case at < 0:
 		return process.UsageErrorf("--fork: the run in %s has no finished rollout %q: expected one of its %d, e.g. %s", o.dir, name, len(names), names[0])
 	}

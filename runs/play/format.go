@@ -5,7 +5,6 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/process"
 	"github.com/toolsandbox/toolsandbox/runs/results"
-	"github.com/toolsandbox/toolsandbox/runs/sweep"
 )
 
 // mostFiles is the number of rollouts beyond which the default results are tables: the files of a
@@ -23,11 +22,6 @@ func (o *Options) checkFormats() error {
 		return process.UsageErrorf("--results: empty, expected %s, %s or both", results.FormatFiles, results.FormatParquet)
 	}
 	return nil
-}
-
-// rolloutsOf returns the number of rollouts of a sweep.
-func rolloutsOf(spec sweep.Spec) int {
-	return len(spec.Scenarios) * len(spec.Agents) * len(spec.Users) * spec.Trials
 }
 
 // formatsOf returns the formats of the results of a run, sorted.

@@ -90,7 +90,7 @@ func (r *opened) begin(ctx context.Context, record *results.Run, stdin io.Reader
 	}
 	r.onClose(people.close)
 	if r.installation.Network.Remote {
-		follow := process.LimitFollowing(rolloutsOf(r.spec))
+		follow := process.LimitFollowing(r.spec.Rollouts())
 		r.onClose(func() error { follow(); return nil })
 	}
 	r.collector = newCollector(ctx, r.spec, r.euroeval, r.directory, record)

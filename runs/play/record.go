@@ -32,7 +32,7 @@ func (o *Options) record(args, setFlags []string, spec sweep.Spec) (*results.Run
 	run := &results.Run{
 		Program: o.program, Agent: playerRecord(spec.Agents[0], secrets), User: playerRecord(spec.Users[0], secrets), Trials: spec.Trials, Seed: spec.Seed,
 		Arguments: append([]string{}, args...), Flags: flagValues(o.flags, secrets), Given: setFlags,
-		Results: o.formatsOf(rolloutsOf(spec)),
+		Results: o.formatsOf(spec.Rollouts()),
 		Started: now(), Resumptions: []results.Resumption{}, Rollouts: []results.Outcome{},
 	}
 	if o.until.active() { // each agent has a run of its own

@@ -97,19 +97,19 @@ func openRecording(dir string) (spec sweep.Spec, run *results.Run, missing []str
 			whole[number(rollout.ID)] = rollout
 		}
 	}
-	each := len(spec.Agents) * len(spec.Users) * spec.Trials
-	if planned := len(spec.Scenarios) * each; len(run.Rollouts) > planned {
-		return sweep.Spec{}, nil, nil, fmt.Errorf("read %s: %d rollouts, expected at most the %d of the recording", storage.Join(dir, results.RunFile), len(run.Rollouts), planned)
+	rollouts := spec.Rollouts()
+	if len(run.Rollouts) > rollouts {
+		return sweep.Spec{}, nil, nil, fmt.Errorf("read %s: %d rollouts, expected at most the %d of the recording", storage.Join(dir, results.RunFile), len(run.Rollouts), rollouts)
 	}
 	digest := sha256.New()
-	for n := range len(spec.Scenarios) * each {
+	for n := range rollouts {
 		rollout, ok := whole[n]
 		var raw []byte
 		if ok && r.hasExternalInput {
 			raw, err = readVerified(r.file(n), rollout.RecordingSHA256)
 		}
 		if !ok || errors.Is(err, fs.ErrNotExist) {
-			missing = append(missing, spec.Scenarios[n/each].GetSetup().GetName())
+			missing = append(missing, spec.Scenarios[n/(rollouts/len(spec.Scenarios))].GetSetup().GetName())
 			continue
 		}
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/process"
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
+	"github.com/toolsandbox/toolsandbox/runs/report"
 	"github.com/toolsandbox/toolsandbox/runs/results"
 	"github.com/toolsandbox/toolsandbox/runs/storage"
 )
@@ -45,7 +46,8 @@ func (o *Options) resumed(d *directory, now *results.Run) (*results.Run, error) 
 		return nil, process.UsageErrorf("--resume: the run in %s started with other flags, which change results: %s: repeat its flags, or choose another --out",
 			d.path, strings.Join(different, ", "))
 	case run.Catalogue.Digest != now.Catalogue.Digest:
-		return nil, process.UsageErrorf("--resume: the scenarios have changed since the run in %s started with %s: restore them, or choose another --out; toolsandbox score %[1]s scores what was played by changed milestones and measures", d.path, commitOf(run.Program))
+		return nil, process.UsageErrorf("--resume: the scenarios have changed since the run in %s started with %s: restore them, or choose another --out; toolsandbox score %s scores what was played by changed milestones and measures",
+			d.path, commitOf(run.Program), report.ShellWord(d.path))
 	case run.SpecDigest != now.SpecDigest:
 		return nil, process.UsageErrorf("--resume: files that flags name have changed since the run in %s started: restore those of --agent, --user or --replay and the token of attached agents, or choose another --out", d.path)
 	}

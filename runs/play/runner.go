@@ -363,7 +363,7 @@ func (o *Options) conclude(ctx context.Context, watched error, collector *collec
 	}
 	if spent, ok := errors.AsType[*sweep.SpendLimitError](watched); ok {
 		return errors.Join(o.show(stdout, stderr, collector), o.verdict(collector), fmt.Errorf("%w; %d of %d rollouts are done: then continue with %s",
-			spent, collector.done(), collector.total(), o.again()))
+			spent, collector.done(), collector.spec.Rollouts(), o.again()))
 	}
 	if watched != nil && !errors.Is(watched, process.ErrCancelled) {
 		return o.interrupted(ctx, watched, collector)
@@ -377,7 +377,7 @@ func (o *Options) conclude(ctx context.Context, watched error, collector *collec
 		return err
 	}
 	if watched != nil {
-		return fmt.Errorf("%w with %d of %d rollouts scored: %s plays the others", watched, collector.done()-collector.unscored(), collector.total(), o.again())
+		return fmt.Errorf("%w with %d of %d rollouts scored: %s plays the others", watched, collector.done()-collector.unscored(), collector.spec.Rollouts(), o.again())
 	}
 	return errors.Join(different, o.verdict(collector))
 }
@@ -392,14 +392,14 @@ func (o *Options) interrupted(ctx context.Context, err error, collector *collect
 		return errors.New("interrupted before the first rollout")
 	case ctx.Err() == nil && elsewhere:
 		return fmt.Errorf("%w; %d of %d rollouts are fetched, and sweep %s continues: stop it with %s, or fetch the others with %s",
-			err, collector.done(), collector.total(), o.playing, sweep.Command(o.installation.Network, "cancel", o.playing), o.again())
+			err, collector.done(), collector.spec.Rollouts(), o.playing, sweep.Command(o.installation.Network, "cancel", o.playing), o.again())
 	case ctx.Err() == nil:
 		return err
 	case elsewhere:
 		return fmt.Errorf("interrupted with %d of %d rollouts done, and sweep %s continues: stop it with %s, or fetch it with %s",
-			collector.done(), collector.total(), o.playing, sweep.Command(o.installation.Network, "cancel", o.playing), o.again())
+			collector.done(), collector.spec.Rollouts(), o.playing, sweep.Command(o.installation.Network, "cancel", o.playing), o.again())
 	default:
-		return fmt.Errorf("interrupted with %d of %d rollouts done: continue with %s", collector.done(), collector.total(), o.again())
+		return fmt.Errorf("interrupted with %d of %d rollouts done: continue with %s", collector.done(), collector.spec.Rollouts(), o.again())
 	}
 }
 

@@ -22,7 +22,7 @@ func CheckSockets(installation standalone.Config, spec sweep.Spec) error {
 			continue
 		}
 		// A rollout asks one player at a time.
-		rollouts := min(spec.Parallel, len(spec.Scenarios)*spec.Trials)
+		rollouts := min(spec.Parallel, spec.Rollouts())
 		if err := filelimit.Check(min(rollouts, installation.AgentGateway.ModelConnections)); err != nil {
 			return process.UsageErrorf("--parallel %d: %w; or lower --parallel, or give an HTTP/2 server without TLS as --base-url h2c://HOST", spec.Parallel, err)
 		}

@@ -67,7 +67,7 @@ func (o *Options) checkUntil() error {
 		return process.UsageErrorf("--agent, --against, --user: a person at the terminal cannot play until a comparison is decided")
 	}
 	for _, name := range []string{"replay", "fork", "sweep-id", "data-dir", "floors", "attach-listen"} {
-		if o.flags.Changed(name) {
+		if process.IsSet(o.flags.Lookup(name)) {
 			return process.UsageErrorf("--%s: given, but it does not go with --until-decided, --until-width and --against", name)
 		}
 	}
@@ -268,7 +268,7 @@ func (c *competition) conclude(ctx context.Context, played error, o *Options, st
 	if err := errors.Join(errs...); err != nil {
 		return errors.Join(played, err)
 	}
-	again := fmt.Sprintf("continue with --out %s --resume", o.out)
+	again := "continue with " + o.again()
 	spent, isSpent := errors.AsType[*sweep.SpendLimitError](played)
 	switch {
 	case isSpent:

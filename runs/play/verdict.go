@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+
+	"github.com/toolsandbox/toolsandbox/runs/report"
 )
 
 // ownError is an error of one run that another run on the same services need not have: its
@@ -14,13 +16,15 @@ func (e *ownError) Error() string { return e.err.Error() }
 func (e *ownError) Unwrap() error { return e.err }
 
 // again returns the flags that continue the run, or the experiment that it belongs to.
-func (o *Options) again() string { return "--out " + cmp.Or(o.experimentDir, o.out) + " --resume" }
+func (o *Options) again() string {
+	return "--out " + report.ShellWord(cmp.Or(o.experimentDir, o.out)) + " --resume"
+}
 
 // verdict is the error of a run with unscored rollouts, nil if all have a score.
 func (o *Options) verdict(collector *collector) error {
 	remaining, unmeasured := collector.remaining(), collector.unmeasured()
 	all := collector.unscored()
-	play, score := o.again()+" ", "toolsandbox score "+o.out+" --write "
+	play, score := o.again()+" ", "toolsandbox score "+report.ShellWord(o.out)+" --write "
 	var errs []error
 	for _, group := range []struct {
 		rollouts    int
@@ -37,7 +41,7 @@ func (o *Options) verdict(collector *collector) error {
 		if group.plays && o.replay != "" { // a recorded end repeats
 			group.advice = ""
 		}
-		errs = append(errs, fmt.Errorf("%d of %d rollouts have no score because %s%s", group.rollouts, collector.total(), group.why, group.advice))
+		errs = append(errs, fmt.Errorf("%d of %d rollouts have no score because %s%s", group.rollouts, collector.spec.Rollouts(), group.why, group.advice))
 	}
 	if len(errs) == 0 {
 		return nil

@@ -58,7 +58,9 @@ func TestVerdict(t *testing.T) {
 			for i, row := range test.rows {
 				rollouts[i] = results.Rollout{Rollout: resultfile.Rollout{Result: row.Result}}
 			}
-			err := options.verdict(&collector{spec: sweep.Spec{Scenarios: make([]*scenariov1.Scenario, 2), Trials: 1}, rollouts: rollouts})
+			err := options.verdict(&collector{spec: sweep.Spec{
+				Scenarios: make([]*scenariov1.Scenario, 2), Agents: make([]*agentgwv1.Player, 1), Users: make([]*agentgwv1.Player, 1), Trials: 1,
+			}, rollouts: rollouts})
 			got := ""
 			if err != nil {
 				got = err.Error()
@@ -67,5 +69,16 @@ func TestVerdict(t *testing.T) {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
 		})
+	}
+}
+
+// TestAgain quotes a path for a shell.
+func TestAgain(t *testing.T) {
+	t.Parallel()
+	const want = "--out 'my runs/a' --resume"
+	for name, o := range map[string]*Options{"run": {out: "my runs/a"}, "cell": {out: "my runs/a/seed=1", experimentDir: "my runs/a"}} {
+		if got := o.again(); got != want {
+			t.Errorf("%s: got %s, want %s", name, got, want)
+		}
 	}
 }

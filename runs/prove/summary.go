@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/toolsandbox/toolsandbox/runs/report"
 )
 
 // Summary is the result of all proofs of one command.
@@ -69,7 +71,7 @@ func (r *Report) writeNext(w io.Writer, packs []string) error {
 	}
 	flags := ""
 	for _, pack := range packs {
-		flags += " --pack " + pack
+		flags += " --pack " + report.ShellWord(pack)
 	}
 	_, err := fmt.Fprintf(w, "next  toolsandbox run %s --agent oracle%s --out DIR && toolsandbox explain DIR %s%s\n", played, flags, played, flags)
 	return err

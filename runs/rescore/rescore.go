@@ -140,6 +140,7 @@ func (r *Rescore) Write() error {
 		for i := range run.Rollouts {
 			run.Rollouts[i].Causes = r.causes[run.Rollouts[i].Name]
 		}
+		run.AddScores(func(i int) bool { return r.entries[i].Scored() })
 		if run.Totals != nil {
 			all := make([]int, len(r.entries))
 			for i := range all {

@@ -209,7 +209,7 @@ func (r *Reader) verify(name, got string) error {
 	case want == "":
 		return damagedError(r.dir, name, fmt.Errorf("%w: %s has no SHA-256 of it", ErrEdited, RunFile))
 	default:
-		return damagedError(r.dir, name, fmt.Errorf("%w: its SHA-256 is %.12s, %s says %.12s", ErrEdited, got, RunFile, want))
+		return editedError(r.dir, name, got, RunFile, want)
 	}
 }
 

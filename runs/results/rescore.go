@@ -42,3 +42,20 @@ func ReplaceSummary(dir string, run *Run, summary *resultfile.Summary) error {
 	}
 	return writeSummary(dir, content[SummaryFile])
 }
+
+// AddScores records which rollouts have got a score, since a measure that had failed no longer
+// does. The failure has hidden how the conversation ended: it counts as finished.
+func (r *Run) AddScores(scored func(rollout int) bool) {
+	if r.Totals != nil {
+		r.Totals.Done, r.Totals.Scored, r.Totals.Ends, r.Totals.FailureClasses = 0, 0, map[string]int{}, map[string]int{}
+	}
+	for i := range r.Rollouts {
+		o := &r.Rollouts[i]
+		if !o.Scored && scored(i) {
+			o.Scored, o.End = true, "finished"
+		}
+		if r.Totals != nil {
+			r.Totals.count(*o)
+		}
+	}
+}

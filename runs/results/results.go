@@ -211,6 +211,11 @@ func damagedError(dir, name string, err error) error {
 	return fmt.Errorf("%s is %w: %w", storage.Join(dir, name), ErrDamaged, err)
 }
 
+// editedError is damagedError for a file with another digest than source says.
+func editedError(dir, name, got, source, want string) error {
+	return damagedError(dir, name, fmt.Errorf("%w: its SHA-256 is %.12s, %s says %.12s", ErrEdited, got, source, want))
+}
+
 // WriteFile replaces a file atomically, also if the machine crashes, and creates its directory. It
 // keeps the permissions of the old file. A file has one writer.
 func WriteFile(path string, data []byte) error {

@@ -369,7 +369,7 @@ type Totals struct {
 func (r *Run) End(now time.Time, total int, rollouts []Rollout) {
 	r.Ended = &now
 	r.endSessions(now, rollouts)
-	totals := &Totals{Rollouts: total, Done: len(rollouts), Ends: map[string]int{}, FailureClasses: map[string]int{}, UserFlagCounts: CountUserFlags(rollouts)}
+	totals := &Totals{Rollouts: total, Ends: map[string]int{}, FailureClasses: map[string]int{}, UserFlagCounts: CountUserFlags(rollouts)}
 	if r.Totals != nil {
 		totals.Floors = r.Totals.Floors
 	}
@@ -380,19 +380,25 @@ func (r *Run) End(now time.Time, total int, rollouts []Rollout) {
 		if !r.HasOnlyTables() || o.Damage != "" {
 			r.Rollouts = append(r.Rollouts, o)
 		}
-		totals.Ends[o.End]++
-		if o.Scored {
-			totals.Scored++
-		}
-		if o.FailureClass != "" {
-			totals.FailureClasses[o.FailureClass]++
-		}
+		totals.count(o)
 		turns = append(turns, rollout.Usage...)
 	}
 	r.setInstances(rollouts)
 	totals.Usage = usage(turns)
 	totals.CauseCounts = CountCauses(CausedScores(rollouts), len(rollouts), totals.FailureClasses[UserFailure])
 	r.Totals = totals
+}
+
+// count counts an ended rollout.
+func (t *Totals) count(o Outcome) {
+	t.Done++
+	t.Ends[o.End]++
+	if o.Scored {
+		t.Scored++
+	}
+	if o.FailureClass != "" {
+		t.FailureClasses[o.FailureClass]++
+	}
 }
 
 // endSessions ends the sessions of work: the last one now, and one that was killed with its last

@@ -52,7 +52,7 @@ func TestRolloutMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := heap()
-	_, played, _, err := OpenTables(dir, "d")
+	_, played, _, err := OpenTables(dir, "d", nil)
 	if err != nil || len(played) != rollouts {
 		t.Fatalf("OpenTables: got %d rollouts and %v, want %d", len(played), err, rollouts)
 	}

@@ -183,7 +183,7 @@ func (t *tableReader) open(table string, p tablePart) (*part.File, error) {
 		}
 		if want := p.files[table].SHA256; digest != want {
 			if t.reader.edited == nil {
-				return nil, damagedError(t.reader.dir, name, fmt.Errorf("%w: its SHA-256 is %.12s, the table %s says %.12s", ErrEdited, digest, rolloutsTable, want))
+				return nil, editedError(t.reader.dir, name, digest, "the table "+rolloutsTable, want)
 			}
 			if err := t.reader.edited(path); err != nil {
 				return nil, err

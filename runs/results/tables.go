@@ -56,9 +56,10 @@ type Tables struct {
 }
 
 // OpenTables opens the tables of the run in dir, whose rollouts they return as far as the tables
-// have them: see Rollout.Settled. It sets parts aside that cannot be read; their names say so, and
-// damaged describes them. The error is ErrTables for tables of another run or version.
-func OpenTables(dir, spec string) (t *Tables, rollouts []Rollout, damaged []error, err error) {
+// have them: see Rollout.Settled. digests are those of Run.Files. It sets parts aside that cannot
+// be read or are not as they were written; their names say so, and damaged describes them. The
+// error is ErrTables for tables of another run or version.
+func OpenTables(dir, spec string, digests map[string]string) (t *Tables, rollouts []Rollout, damaged []error, err error) {
 	t = &Tables{dir: dir, spec: spec, in: make(map[string]int)}
 	parts, broken, err := scanParts(dir, spec)
 	if err != nil {
@@ -72,7 +73,7 @@ func OpenTables(dir, spec string) (t *Tables, rollouts []Rollout, damaged []erro
 	rollouts = make([]Rollout, 0, rows)
 	for _, p := range parts {
 		var played []Rollout
-		err := p.wholeSizes(dir)
+		err := p.verify(dir, digests)
 		if err == nil {
 			played, err = p.rollouts(dir, known)
 		}
@@ -92,6 +93,11 @@ func OpenTables(dir, spec string) (t *Tables, rollouts []Rollout, damaged []erro
 			if err := storage.Rename(path, path+".damaged"); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return nil, nil, nil, fmt.Errorf("set aside a damaged part: %w", err)
 			}
+		}
+	}
+	for name := range digests { // a new part is no part that they name
+		if number, ok := partNumber(filepath.Base(name)); ok {
+			t.next = max(t.next, number+1)
 		}
 	}
 	return t, rollouts, damaged, t.removeRemains()
@@ -244,6 +250,13 @@ func partPath(dir, table string, number int) string {
 	return storage.Join(dir, TablesDirectory, table, fmt.Sprintf("part-%05d.parquet", number))
 }
 
+// partNumber returns the number of the part whose file has that name.
+func partNumber(name string) (number int, ok bool) {
+	digits, _ := strings.CutPrefix(strings.TrimSuffix(name, ".parquet"), "part-")
+	number, err := strconv.Atoi(digits)
+	return number, err == nil && name == filepath.Base(partPath("", "", number))
+}
+
 // partNumbers returns the numbers of a table's parts, and the hidden files of a killed writer.
 // Files of other names do not belong to it.
 func partNumbers(dir, table string) (numbers []int, hidden []string, err error) {
@@ -252,12 +265,9 @@ func partNumbers(dir, table string) (numbers []int, hidden []string, err error) 
 		return nil, nil, fmt.Errorf("read tables: %w", err)
 	}
 	for _, name := range names {
-		digits, ok := strings.CutPrefix(strings.TrimSuffix(name, ".parquet"), "part-")
-		number, err := strconv.Atoi(digits)
-		switch {
-		case ok && err == nil && name == filepath.Base(partPath("", table, number)):
+		if number, ok := partNumber(name); ok {
 			numbers = append(numbers, number)
-		case strings.HasPrefix(name, ".part-") && strings.HasSuffix(name, ".parquet.new"):
+		} else if strings.HasPrefix(name, ".part-") && strings.HasSuffix(name, ".parquet.new") {
 			hidden = append(hidden, storage.Join(dir, TablesDirectory, table, name))
 		}
 	}
@@ -314,19 +324,22 @@ func openTablePart(dir, spec string, number int) (p tablePart, err error) {
 	return p, nil
 }
 
-// wholeSizes checks that the files of the part have their sizes.
-func (p tablePart) wholeSizes(dir string) error {
+// verify checks that the files of the part are as they were written. digests name the files of
+// rollouts that the run had at its last end.
+func (p tablePart) verify(dir string, digests map[string]string) error {
 	for _, table := range TableNames() {
+		name, want, says := partPath("", table, p.number), p.files[table].SHA256, "the table "+rolloutsTable
 		if table == rolloutsTable {
-			continue
+			if want, says = digests[filepath.ToSlash(name)], RunFile; want == "" {
+				continue
+			}
 		}
-		path := partPath(dir, table, p.number)
-		size, err := storage.Size(path)
+		digest, err := storage.Sum(storage.Join(dir, name))
 		if err != nil {
 			return err
 		}
-		if want := p.files[table].Bytes; size != want {
-			return fmt.Errorf("%s is %w: it has %d bytes, expected %d", path, ErrDamaged, size, want)
+		if digest != want {
+			return editedError(dir, name, digest, says, want)
 		}
 	}
 	return nil

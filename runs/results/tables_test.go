@@ -52,7 +52,7 @@ func tableRollout(n int, scored bool) Rollout {
 // openTestTables opens the tables of a run and returns what they hold by name.
 func openTestTables(t *testing.T, dir string) (*Tables, map[string]Rollout, []error) {
 	t.Helper()
-	tables, played, damaged, err := OpenTables(dir, "d")
+	tables, played, damaged, err := OpenTables(dir, "d", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -288,12 +288,10 @@ func TestTablesDamaged(t *testing.T) {
 			t.Helper()
 			rewrite(t, filepath.Join(dir, TablesDirectory, rolloutsTable, "notes.parquet"), func([]byte) []byte { return []byte("no") })
 		}, nil, 300, nil},
-		"truncated rollouts": {func(t *testing.T, dir string) { t.Helper(); rewrite(t, partPath(dir, rolloutsTable, 1), half) }, nil, 256, ErrDamaged},
-		"truncated messages": {func(t *testing.T, dir string) { t.Helper(); rewrite(t, partPath(dir, messagesTable, 1), half) }, nil, 256, ErrDamaged},
-		"changed messages": {func(t *testing.T, dir string) {
-			t.Helper()
-			rewrite(t, partPath(dir, messagesTable, 1), func(data []byte) []byte { data[len(data)/2] ^= 1; return data })
-		}, nil, 300, ErrEdited},
+		"truncated rollouts":  {func(t *testing.T, dir string) { t.Helper(); rewrite(t, partPath(dir, rolloutsTable, 1), half) }, nil, 256, ErrDamaged},
+		"truncated messages":  {func(t *testing.T, dir string) { t.Helper(); rewrite(t, partPath(dir, messagesTable, 1), half) }, nil, 256, ErrDamaged},
+		"changed messages":    {func(t *testing.T, dir string) { t.Helper(); rewrite(t, partPath(dir, messagesTable, 1), flip) }, nil, 256, ErrEdited},
+		"part of another run": {replacePart, nil, 256, ErrEdited},
 		"missing part": {func(t *testing.T, dir string) {
 			t.Helper()
 			if err := os.Remove(partPath(dir, rolloutsTable, 1)); err != nil {
@@ -317,7 +315,7 @@ func TestTablesDamaged(t *testing.T) {
 			dir := t.TempDir()
 			tables, _, _ := openTestTables(t, dir)
 			addAll(t, tables, true, numbersTo(0, 300)...)
-			closeRun(t, dir, tables, rollouts)
+			run := closeRun(t, dir, tables, rollouts)
 			test.damage(t, dir)
 			reader, err := Open(t.Context(), dir, nil)
 			if err == nil {
@@ -326,7 +324,7 @@ func TestTablesDamaged(t *testing.T) {
 			if !errors.Is(err, test.reader) {
 				t.Errorf("reader: got %v, want %v", err, test.reader)
 			}
-			_, played, _, err := OpenTables(dir, "d")
+			_, played, _, err := OpenTables(dir, "d", run.Files)
 			if !errors.Is(err, test.writer) || len(played) != test.left {
 				t.Errorf("writer: got %d rollouts and %v, want %d and %v", len(played), err, test.left, test.writer)
 			}
@@ -335,6 +333,25 @@ func TestTablesDamaged(t *testing.T) {
 }
 
 func half(data []byte) []byte { return data[:len(data)/2] }
+
+func flip(data []byte) []byte {
+	data[len(data)/2] ^= 1
+	return data
+}
+
+// replacePart replaces the last part by that of another run with the same specification.
+func replacePart(t *testing.T, dir string) {
+	t.Helper()
+	other := t.TempDir()
+	tables, _, _ := openTestTables(t, other)
+	addAll(t, tables, true, numbersTo(1, 301)...)
+	if _, err := tables.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, table := range TableNames() {
+		rewrite(t, partPath(dir, table, 1), func([]byte) []byte { return []byte(read(t, other, partPath("", table, 1))) })
+	}
+}
 
 func rewrite(t *testing.T, path string, change func([]byte) []byte) {
 	t.Helper()
@@ -392,7 +409,7 @@ func TestTablesCannotBeWritten(t *testing.T) {
 // FuzzTables reads a part with changed bytes. It is valid or damaged.
 func FuzzTables(f *testing.F) {
 	dir := f.TempDir()
-	tables, _, _, err := OpenTables(dir, "d")
+	tables, _, _, err := OpenTables(dir, "d", nil)
 	if err == nil {
 		err = errors.Join(tables.Add(tableRollout(0, true), nil), tables.Add(tableRollout(1, true), nil))
 	}

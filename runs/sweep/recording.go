@@ -54,11 +54,9 @@ func (s *Sweep) uploadRecording(ctx context.Context) error {
 	if s.recording == nil || s.uploadedFor == s.ID() {
 		return nil
 	}
-	spec := s.request.GetSpec()
-	total := len(spec.GetScenarios()) * len(spec.GetAgents()) * len(spec.GetUsers()) * int(spec.GetTrials())
 	group, within := errgroup.WithContext(ctx)
 	group.SetLimit(putters)
-	for n := 0; n < total && within.Err() == nil; n++ {
+	for n := 0; n < s.rollouts && within.Err() == nil; n++ {
 		group.Go(func() error { return s.uploadRollout(within, n) })
 	}
 	if err := group.Wait(); err != nil || ctx.Err() != nil {

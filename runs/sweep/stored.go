@@ -45,8 +45,7 @@ func (s *Sweep) Stored(ctx context.Context, id string) (map[string]bool, error) 
 
 // IsComplete returns whether the stored results are final, and those of every rollout of the sweep.
 func (s *Sweep) IsComplete(stored map[string]bool) bool {
-	spec := s.request.GetSpec()
-	if len(stored) < len(spec.GetScenarios())*len(spec.GetAgents())*len(spec.GetUsers())*int(spec.GetTrials()) {
+	if len(stored) < s.rollouts {
 		return false
 	}
 	for _, final := range stored {

@@ -82,6 +82,9 @@ type Spec struct {
 	Given Recording
 }
 
+// Rollouts returns the number of rollouts.
+func (s Spec) Rollouts() int { return len(s.Scenarios) * len(s.Agents) * len(s.Users) * s.Trials }
+
 // Uploaded returns what is stored of other rollouts before the sweep is created, nil for nothing.
 func (s Spec) Uploaded() Recording {
 	if s.Recording != nil {
@@ -104,6 +107,7 @@ type Sweep struct {
 	digest       string
 	orchestrator orchestratorv1.OrchestratorServiceClient
 	recording    Recording
+	rollouts     int
 	// uploadedFor is the id under which the recording is stored.
 	uploadedFor string
 	// claimed: Claim has found an id.
@@ -134,6 +138,7 @@ func Prepare(ctx context.Context, orchestrator, evaluator grpc.ClientConnInterfa
 	request.SweepId = cmp.Or(spec.ID, digest)
 	return &Sweep{
 		request: request, digest: digest, orchestrator: orchestratorv1.NewOrchestratorServiceClient(orchestrator), recording: spec.Uploaded(),
+		rollouts: spec.Rollouts(),
 	}, nil
 }
 

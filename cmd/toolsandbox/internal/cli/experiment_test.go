@@ -118,7 +118,10 @@ func TestExperimentErrors(t *testing.T) {
 		"agent: [oracle, orcale]\nseed: [1, 2]\n":                                     `mine.yaml:1:17: --agent: unknown agent "orcale"; `,
 		"agent: [oracle, {agent: unhelpful, temperature: 1}]\n":                       "mine.yaml:1:36: --temperature: given, but --agent is not a model",
 		"agent: oracle\nuser: [scripted, {name: again, user: scripted, trials: 0}]\n": "mine.yaml:2:48: --trials: 0 given, expected 1 to 100000",
-		"agent: [oracle]\nsweep-id: night\n":                                          "mine.yaml:2:1: --sweep-id: it names one run, but the settings file lists alternatives",
+		"agent: [oracle]\nsweep-id: night\n":                                          "mine.yaml:2:1: --sweep-id: given, but the settings file lists alternatives",
+		"agent: [oracle, unhelpful]\nagainst: [oracle]\n":                             "mine.yaml:2:1: --against: given, but the settings file lists alternatives",
+		"agent: [oracle, unhelpful]\nuntil-decided: true\n":                           "mine.yaml:2:1: --until-decided: given, but the settings file lists alternatives",
+		"agent: [oracle, unhelpful]\nuntil-width: 0.1\n":                              "mine.yaml:2:1: --until-width: given, but the settings file lists alternatives",
 		"agent: [oracle]\nparallel: [1, 2]\n":                                         "mine.yaml:2:1: parallel: a list given, expected a whole number, e.g. 64",
 		"agent: [{agent: oracle, parallel: 2}]\n":                                     "mine.yaml:1:25: parallel: one value holds for all alternatives: set it at the top of the file",
 	} {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/process"
 	"github.com/toolsandbox/toolsandbox/internal/spelling"
+	"github.com/toolsandbox/toolsandbox/runs/report"
 )
 
 // asGroup makes a command one that only has subcommands: it prints its help.
@@ -68,7 +69,7 @@ func checkBuiltins(root *cobra.Command) {
 func noArguments(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		if cmd.Flags().Lookup("pack") != nil && !strings.HasPrefix(args[0], "-") {
-			return process.UsageErrorf("unexpected argument %q; did you mean --pack %s?", args[0], args[0])
+			return process.UsageErrorf("unexpected argument %q; did you mean --pack %s?", args[0], report.ShellWord(args[0]))
 		}
 		return process.UsageErrorf("unexpected argument %q: see --help", args[0])
 	}
