@@ -24,6 +24,10 @@ type reference struct {
 		Exact    statistics.Interval
 		SignFlip *float64 `json:"sign_flip"`
 	}
+	Ties []struct {
+		Differences []float64
+		P           float64
+	}
 	Passes []struct {
 		Count, Passed, K int
 		Any, All         float64
@@ -117,6 +121,17 @@ func TestReference(t *testing.T) {
 		// Detectable with a power of 1/2 leaves the quantile of the interval alone.
 		m := statistics.Mean{Clusters: q.Clusters, StandardError: 1}
 		near(t, fmt.Sprintf("quantile %v of %d", q.P, q.Clusters), m.Detectable(q.P)-m.Detectable(0.5), q.Quantile)
+	}
+}
+
+// TestTiedSigns has signs that give the observed total in another order of adding: they count.
+func TestTiedSigns(t *testing.T) {
+	for i, c := range readReference(t).Ties {
+		var differences []statistics.Observation
+		for cluster, d := range c.Differences {
+			differences = append(differences, statistics.Observation{Cluster: fmt.Sprint(cluster), Value: d})
+		}
+		near(t, fmt.Sprintf("case %d of %d clusters", i, len(differences)), statistics.SignFlip(differences), c.P)
 	}
 }
 
