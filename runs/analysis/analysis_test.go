@@ -249,6 +249,29 @@ func TestFullScore(t *testing.T) {
 	}
 }
 
+// TestEqualScores has runs whose scenarios all score and change alike: the interval has a width, and
+// no change is detectable.
+func TestEqualScores(t *testing.T) {
+	first, second := make(map[string]string), make(map[string]string)
+	for n := range 12 {
+		for trial, score := range []string{"0.2", "0.8"} {
+			first[fmt.Sprintf("s%d_trial_%d", n, trial)], second[fmt.Sprintf("s%d_trial_%d", n, trial)] = score, "0.7"
+		}
+	}
+	whole, _ := NewReport([]*Run{runOf(first)}, 0.5).Whole(0)
+	for what, e := range map[string]Estimate{"score": whole.Score, "pass@1": whole.Passes[0].Any} {
+		if e.Interval == nil || *e.Mean != 0.5 || e.Interval.Low > 0.33 || e.Interval.High < 0.67 {
+			t.Errorf("interval of %s: got %v and %v, want one around 0.5", what, *e.Mean, e.Interval)
+		}
+	}
+	for change, run := range map[float64]*Run{0: runOf(first), 0.2: runOf(second)} {
+		all := compared(t, runOf(first), run).Categories[1]
+		if all.Detectable != nil || all.Interval == nil || all.Interval.Low > change || all.Interval.High < change || all.Interval.Width() < 0.5 {
+			t.Errorf("a change of %v: got %v, detectable %v, want an interval around it", change, all.Interval, all.Detectable)
+		}
+	}
+}
+
 // TestPlan plans from one run, from two, and from none.
 func TestPlan(t *testing.T) {
 	one, two := make(map[string]string), make(map[string]string)

@@ -220,23 +220,17 @@ func distinct[T any](items []T, name func(T) string) []string {
 	return names
 }
 
-// estimate returns the estimate of a mean score. If all scores are 0 or all are 1, the interval is
-// that of a rate: no standard error tells it.
+// estimate returns the estimate of a mean score.
 func estimate(scores []statistics.Observation) Estimate {
 	m := statistics.MeanOf(scores)
 	if m.Count == 0 {
 		return Estimate{}
 	}
 	e := Estimate{Mean: new(m.Mean), Small: m.Clusters < fewScenarios}
-	interval, ok := m.Interval()
-	if !ok {
-		return e
+	if m.Clusters >= 2 {
+		e.StandardError = new(m.StandardError)
 	}
-	e.StandardError = new(m.StandardError)
-	if m.StandardError == 0 && (m.Mean == 0 || m.Mean == 1) {
-		interval, _ = statistics.ExactRate(scores)
-	}
-	if interval.Within(0, 1) {
+	if interval, _, ok := statistics.ScoreInterval(scores, 0, 1); ok {
 		e.Interval = &interval
 	}
 	return e
@@ -280,8 +274,8 @@ func passes(ctx context.Context, rollouts []rollout, passAt float64) []PassRate 
 	}
 }
 
-// rate returns the estimate of a rate: by the cluster bootstrap, and for few scenarios or a rate of
-// 0 or 1, of which no resample differs, by the exact interval.
+// rate returns the estimate of a rate: by the cluster bootstrap, and for few base scenarios, or if
+// all have the same rate, so that no resample differs, by the exact interval.
 func rate(passed []statistics.Observation) Estimate {
 	m := statistics.MeanOf(passed)
 	e := Estimate{Mean: new(m.Mean), Small: m.Clusters < fewScenarios}
@@ -289,7 +283,7 @@ func rate(passed []statistics.Observation) Estimate {
 		e.StandardError = new(m.StandardError)
 	}
 	interval, ok := statistics.Bootstrap(passed)
-	if !ok || e.Small || m.Mean <= 0 || m.Mean >= 1 {
+	if !ok || e.Small || m.StandardError == 0 {
 		interval, _ = statistics.ExactRate(passed)
 	}
 	e.Interval = &interval

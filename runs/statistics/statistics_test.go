@@ -220,6 +220,46 @@ func TestClustersFor(t *testing.T) {
 	}
 }
 
+// TestEqualScores has base scenarios that are all alike, also but for rounding: their standard error
+// of 0 tells nothing.
+func TestEqualScores(t *testing.T) {
+	repeated := func(clusters int, values ...float64) []statistics.Observation {
+		var all []statistics.Observation
+		for c := range clusters {
+			for _, v := range values {
+				all = append(all, statistics.Observation{Cluster: fmt.Sprint(c), Value: v})
+			}
+		}
+		return all
+	}
+	for _, c := range []struct {
+		scores    []statistics.Observation
+		low, mean float64
+		by        statistics.Method
+		want      statistics.Interval // of bets by betting in testdata/reference.py
+	}{
+		{repeated(12, 0.5), 0, 0.5, statistics.Bets, statistics.Interval{Low: 0.31906192741425765, High: 0.6809380725857423}},
+		{repeated(12, 1.0/3, 1, 0.5, 0.5), 0, 7.0 / 12, statistics.Bets, statistics.Interval{Low: 0.37223891531663394, High: 0.7341150604881186}},
+		{repeated(12, 0, 1), 0, 0.5, statistics.Bets, statistics.Interval{Low: 0.31906192741425765, High: 0.6809380725857423}},
+		{repeated(12, 0.1), 0, 0.1, statistics.Bets, statistics.Interval{Low: 0.06381238548285151, High: 0.4256885306543362}},
+		{repeated(12, 0), -1, 0, statistics.Bets, statistics.Interval{Low: -0.3618761451714847, High: 0.3618761451714847}},
+		{repeated(12, 2.0/3-1.0/3, 1-2.0/3), -1, 1.0 / 3, statistics.Bets, statistics.Interval{Low: -0.14916819356197952, High: 0.5745840967809897}},
+		{repeated(2, 1), 0, 1, statistics.ClopperPearson, statistics.Interval{Low: math.Sqrt(0.025), High: 1}},
+		{repeated(2, 0), 0, 0, statistics.ClopperPearson, statistics.Interval{Low: 0, High: 1 - math.Sqrt(0.025)}},
+		{repeated(2, 1), -1, 1, statistics.ClopperPearson, statistics.Interval{Low: 2*math.Sqrt(0.025) - 1, High: 1}},
+	} {
+		if m := statistics.MeanOf(c.scores); m.StandardError != 0 {
+			t.Errorf("standard error of %v: got %v, want 0", c.scores[:2], m.StandardError)
+		}
+		i, by, ok := statistics.ScoreInterval(c.scores, c.low, 1)
+		if !ok || by != c.by || i.Low > c.mean || i.High < c.mean || !i.Within(c.low, 1) {
+			t.Errorf("interval of %v: got %v by %v, %v", c.scores[:2], i, by, ok)
+		}
+		near(t, "low", i.Low, c.want.Low)
+		near(t, "high", i.High, c.want.High)
+	}
+}
+
 // TestTooFew has too few observations for an interval.
 func TestTooFew(t *testing.T) {
 	one := []statistics.Observation{{Cluster: "a", Value: 1}, {Cluster: "a", Value: 0}}
