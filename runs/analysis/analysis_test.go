@@ -162,7 +162,25 @@ func reported() *Run {
 		outcome.UserFlags = []results.UserFlag{{Rule: "early_end"}, {Rule: "early_end"}}
 		record.Rollouts = append(record.Rollouts, outcome)
 	}
-	return NewRun("dir", summary, record)
+	return OpenRun("dir", summary, results.NewReader("dir", record, summary, nil))
+}
+
+// TestUnknownEffort takes no missing call or second for 0: a file of another tool has the calls but
+// may lack times, a sweep that is still being played has neither.
+func TestUnknownEffort(t *testing.T) {
+	summary := &resultfile.Summary{Scenarios: []resultfile.ScenarioResult{
+		{Name: "a", Similarity: "1.0"}, {Name: "b", Similarity: "1.0"}, {Name: "damaged", Similarity: "1.0"},
+	}}
+	record := &results.Run{Trials: 1, Rollouts: []results.Outcome{{Name: "a", Calls: 2}, {Name: "b"}, {Name: "damaged", Damage: "no trajectory"}}}
+	played := OpenRun("file", summary, results.NewReader("file", record, summary, nil))
+	whole, _ := NewReport([]*Run{played}, 1).Whole(0)
+	if e := whole.Effort; e.Calls == nil || *e.Calls != 1 || e.Seconds != nil {
+		t.Errorf("effort of a file: got %+v, want 1 call and no seconds", e)
+	}
+	whole, _ = NewReport([]*Run{NewRun("sweep", summary, record)}, 1).Whole(0)
+	if e := whole.Effort; e.Calls != nil || e.Seconds != nil {
+		t.Errorf("effort of a sweep: got %+v, want neither calls nor seconds", e)
+	}
 }
 
 func TestReport(t *testing.T) {

@@ -60,12 +60,11 @@ func written(t *testing.T, trials []trialOf) *Run {
 			t.Fatal(err)
 		}
 	}
-	run := NewRun(dir, summary, record)
-	var err error
-	if run.reader, err = results.Open(t.Context(), dir, nil); err != nil {
+	reader, err := results.Open(t.Context(), dir, nil)
+	if err != nil {
 		t.Fatal(err)
 	}
-	return run
+	return newRun(dir, summary, record, reader)
 }
 
 // carded returns the metrics of a run's card by name.

@@ -298,14 +298,13 @@ func effort(rollouts []rollout) Effort {
 			continue
 		}
 		turns.add(float64(r.turns))
-		if r.outcome == nil {
-			continue
+		if r.calls != nil {
+			calls.add(float64(*r.calls))
 		}
-		if r.outcome.Seconds > 0 { // a result of a sweep that is still being played has no times
-			calls.add(float64(r.outcome.Calls))
-			seconds.add(r.outcome.Seconds)
+		if r.seconds != nil {
+			seconds.add(*r.seconds)
 		}
-		if r.outcome.Usage == nil || r.outcome.Usage.Agent == nil {
+		if r.outcome == nil || r.outcome.Usage == nil || r.outcome.Usage.Agent == nil {
 			continue
 		}
 		used := r.outcome.Usage.Agent
