@@ -1,8 +1,10 @@
 package analysis
 
 import (
+	"context"
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -173,18 +175,37 @@ func TestUnknownEffort(t *testing.T) {
 	}}
 	record := &results.Run{Trials: 1, Rollouts: []results.Outcome{{Name: "a", Calls: 2}, {Name: "b"}, {Name: "damaged", Damage: "no trajectory"}}}
 	played := OpenRun("file", summary, results.NewReader("file", record, summary, nil))
-	whole, _ := NewReport([]*Run{played}, 1).Whole(0)
+	whole, _ := reportOf(t, []*Run{played}, 1).Whole(0)
 	if e := whole.Effort; e.Calls == nil || *e.Calls != 1 || e.Seconds != nil {
 		t.Errorf("effort of a file: got %+v, want 1 call and no seconds", e)
 	}
-	whole, _ = NewReport([]*Run{NewRun("sweep", summary, record)}, 1).Whole(0)
+	whole, _ = reportOf(t, []*Run{NewRun("sweep", summary, record)}, 1).Whole(0)
 	if e := whole.Effort; e.Calls != nil || e.Seconds != nil {
 		t.Errorf("effort of a sweep: got %+v, want neither calls nor seconds", e)
 	}
 }
 
+// reportOf returns the report of runs.
+func reportOf(t *testing.T, runs []*Run, passAt float64) *Report {
+	t.Helper()
+	r, err := NewReport(t.Context(), runs, passAt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// TestEndedReport returns no part of a report after the end of its context.
+func TestEndedReport(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if r, err := NewReport(ctx, []*Run{reported()}, 1); r != nil || !errors.Is(err, context.Canceled) {
+		t.Errorf("NewReport: got %v and error %v, want %v", r, err, context.Canceled)
+	}
+}
+
 func TestReport(t *testing.T) {
-	r := NewReport([]*Run{reported()}, 1)
+	r := reportOf(t, []*Run{reported()}, 1)
 	whole, ok := r.Whole(0)
 	if !ok {
 		t.Fatal("no group of all rollouts")
@@ -224,7 +245,7 @@ func TestClustersOfExtensions(t *testing.T) {
 	}
 	for want, lineages := range map[int]map[string]results.Lineage{3: nil, 1: {"b_all_tools": {Extends: "a", Seed: "a"}, "c": {Extends: "b", Seed: "a"}}} {
 		record.Lineages = lineages
-		whole, _ := NewReport([]*Run{NewRun("dir", summary, record)}, 1).Whole(0)
+		whole, _ := reportOf(t, []*Run{NewRun("dir", summary, record)}, 1).Whole(0)
 		if whole.Scenarios != want {
 			t.Errorf("%v: got %d clusters, want %d", lineages, whole.Scenarios, want)
 		}
@@ -233,7 +254,7 @@ func TestClustersOfExtensions(t *testing.T) {
 
 // TestFormats writes each format, and no other.
 func TestFormats(t *testing.T) {
-	r := NewReport([]*Run{reported(), reported()}, 0.5)
+	r := reportOf(t, []*Run{reported(), reported()}, 0.5)
 	for format, want := range map[string]string{
 		"text": " X_Y               A  4 of 5", "markdown": "| X_Y | A | 4 of 5 | 2 | 0.500 | too few | 0.250 |", "latex": `X\_Y & A & 4 of 5 & 2 & 0.500 & too few & 0.250 \\`,
 	} {
@@ -261,7 +282,7 @@ func TestFullScore(t *testing.T) {
 	for n := range 156 {
 		scores[fmt.Sprint("scenario ", n)] = "1.0"
 	}
-	whole, _ := NewReport([]*Run{runOf(scores)}, 1).Whole(0)
+	whole, _ := reportOf(t, []*Run{runOf(scores)}, 1).Whole(0)
 	if i := whole.Score.Interval; i == nil || i.High != 1 || math.Abs(i.Low-0.9766) > 1e-3 {
 		t.Errorf("interval: got %v, want 0.977 to 1", i)
 	}
@@ -276,7 +297,7 @@ func TestEqualScores(t *testing.T) {
 			first[fmt.Sprintf("s%d_trial_%d", n, trial)], second[fmt.Sprintf("s%d_trial_%d", n, trial)] = score, "0.7"
 		}
 	}
-	whole, _ := NewReport([]*Run{runOf(first)}, 0.5).Whole(0)
+	whole, _ := reportOf(t, []*Run{runOf(first)}, 0.5).Whole(0)
 	for what, e := range map[string]Estimate{"score": whole.Score, "pass@1": whole.Passes[0].Any} {
 		if e.Interval == nil || *e.Mean != 0.5 || e.Interval.Low > 0.33 || e.Interval.High < 0.67 {
 			t.Errorf("interval of %s: got %v and %v, want one around 0.5", what, *e.Mean, e.Interval)
@@ -332,7 +353,7 @@ func TestPlan(t *testing.T) {
 
 // TestReportOfNothing reports a run without a score.
 func TestReportOfNothing(t *testing.T) {
-	r := NewReport([]*Run{runOf(map[string]string{"a": ""}), runOf(nil)}, 1)
+	r := reportOf(t, []*Run{runOf(map[string]string{"a": ""}), runOf(nil)}, 1)
 	for _, format := range Formats {
 		var out strings.Builder
 		if err := r.Write(&out, format); err != nil || strings.Contains(out.String(), "NaN") {

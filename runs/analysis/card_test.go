@@ -70,7 +70,7 @@ func written(t *testing.T, trials []trialOf) *Run {
 // carded returns the metrics of a run's card by name.
 func carded(t *testing.T, run *Run) (*Report, map[string]Metric) {
 	t.Helper()
-	report := NewReport([]*Run{run}, 1)
+	report := reportOf(t, []*Run{run}, 1)
 	if err := report.AddCards(); err != nil {
 		t.Fatal(err)
 	}

@@ -101,14 +101,9 @@ type Effort struct {
 	CostUSD      *float64 `json:"cost_usd"`
 }
 
-// NewReport groups the rollouts of runs. A rollout passes with a score of at least passAt.
-func NewReport(runs []*Run, passAt float64) *Report {
-	report, _ := NewReportContext(context.Background(), runs, passAt) // it does not end
-	return report
-}
-
-// NewReportContext is NewReport that ends early with ctx, and then with its error.
-func NewReportContext(ctx context.Context, runs []*Run, passAt float64) (*Report, error) {
+// NewReport groups the rollouts of runs. A rollout passes with a score of at least passAt. The end
+// of ctx ends it, with its error.
+func NewReport(ctx context.Context, runs []*Run, passAt float64) (*Report, error) {
 	report := &Report{Runs: runs, PassAt: passAt, Groups: []Group{}, Variance: varianceOf(runs)}
 	for at, run := range runs {
 		groups := make(map[[2]string][]rollout)
@@ -131,7 +126,10 @@ func NewReportContext(ctx context.Context, runs []*Run, passAt float64) (*Report
 			report.Groups = append(report.Groups, group)
 		}
 	}
-	return report, ctx.Err()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return report, nil
 }
 
 func compareKeys(a, b [2]string) int {

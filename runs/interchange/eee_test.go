@@ -54,7 +54,11 @@ func TestScoreOfRecord(t *testing.T) {
 			value, _ := entry.Similarity.Number()
 			scores = append(scores, statistics.Observation{Cluster: entry.Name, Value: value})
 		}
-		whole, _ := analysis.NewReport([]*analysis.Run{analysis.NewRun("", summary, nil)}, 1).Whole(0)
+		report, err := analysis.NewReport(t.Context(), []*analysis.Run{analysis.NewRun("", summary, nil)}, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole, _ := report.Whole(0)
 		got := eeeScoreOf(scores, len(scores)).Uncertainty
 		interval, _ := got["confidence_interval"].(map[string]any)
 		if interval["method"] != c.want {

@@ -34,7 +34,10 @@ directory of the original, or a file of another tool (see docs/results.md); ther
 			if err != nil {
 				return err
 			}
-			reported := analysis.NewReport(runs, passAt)
+			reported, err := analysis.NewReport(cmd.Context(), runs, passAt)
+			if err != nil {
+				return err
+			}
 			if card {
 				if err := reported.AddCards(); err != nil {
 					return err
