@@ -114,15 +114,15 @@ func spreadOf(runs []*Run) (spread statistics.Spread, from string, err error) {
 
 // costOf returns the mean cost of a rollout of all runs, nil if one does not know it.
 func costOf(runs []*Run) *float64 {
-	var all average
+	var all statistics.Average
 	for _, run := range runs {
 		cost := effort(run.rollouts).CostUSD
 		if cost == nil {
 			return nil
 		}
-		all.add(*cost)
+		all.Add(*cost)
 	}
-	return all.mean()
+	return all.Value()
 }
 
 // Write writes the plan for a person.

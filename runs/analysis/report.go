@@ -290,45 +290,29 @@ func rate(passed []statistics.Observation) Estimate {
 
 // effort returns the mean effort of the scored rollouts. A mean is null if no rollout knows it.
 func effort(rollouts []rollout) Effort {
-	var turns, calls, seconds, input, output, cost average
+	var turns, calls, seconds, input, output, cost statistics.Average
 	for _, r := range rollouts {
 		if r.score == nil {
 			continue
 		}
-		turns.add(float64(r.turns))
+		turns.Add(float64(r.turns))
 		if r.calls != nil {
-			calls.add(float64(*r.calls))
+			calls.Add(float64(*r.calls))
 		}
 		if r.seconds != nil {
-			seconds.add(*r.seconds)
+			seconds.Add(*r.seconds)
 		}
 		if r.outcome == nil || r.outcome.Usage == nil || r.outcome.Usage.Agent == nil {
 			continue
 		}
 		used := r.outcome.Usage.Agent
 		if used.InputTokens != nil && used.OutputTokens != nil {
-			input.add(float64(*used.InputTokens))
-			output.add(float64(*used.OutputTokens))
+			input.Add(float64(*used.InputTokens))
+			output.Add(float64(*used.OutputTokens))
 		}
 		if used.CostUSD != nil {
-			cost.add(*used.CostUSD)
+			cost.Add(*used.CostUSD)
 		}
 	}
-	return Effort{Turns: turns.mean(), Calls: calls.mean(), Seconds: seconds.mean(), InputTokens: input.mean(), OutputTokens: output.mean(), CostUSD: cost.mean()}
-}
-
-// average is the mean of numbers.
-type average struct {
-	sum   float64
-	count int
-}
-
-func (a *average) add(value float64) { a.sum, a.count = a.sum+value, a.count+1 }
-
-// mean returns nil without numbers.
-func (a *average) mean() *float64 {
-	if a.count == 0 {
-		return nil
-	}
-	return new(a.sum / float64(a.count))
+	return Effort{Turns: turns.Value(), Calls: calls.Value(), Seconds: seconds.Value(), InputTokens: input.Value(), OutputTokens: output.Value(), CostUSD: cost.Value()}
 }

@@ -84,10 +84,7 @@ func newRun(dir string, summary *resultfile.Summary, record *results.Run, reader
 	for i, result := range summary.Scenarios {
 		r := rollout{
 			name: result.Name, scenario: scenarioOf(result.Name), categories: resultfile.CountedCategories(result.Categories),
-			milestones: result.MilestoneMapping, turns: result.TurnCount, entry: &summary.Scenarios[i],
-		}
-		if score, ok := result.Similarity.Number(); ok {
-			r.score = &score
+			score: result.Similarity.Pointer(), milestones: result.MilestoneMapping, turns: result.TurnCount, entry: &summary.Scenarios[i],
 		}
 		if triggered, ok := result.MinefieldSimilarity.Number(); ok {
 			r.minefield = triggered > 0

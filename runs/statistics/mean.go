@@ -24,6 +24,23 @@ type Mean struct {
 	StandardError float64
 }
 
+// Average is the mean of numbers, added in their order.
+type Average struct {
+	sum   float64
+	count int
+}
+
+// Add adds a number.
+func (a *Average) Add(number float64) { a.sum, a.count = a.sum+number, a.count+1 }
+
+// Value returns the mean, nil without numbers.
+func (a *Average) Value() *float64 {
+	if a.count == 0 {
+		return nil
+	}
+	return new(a.sum / float64(a.count))
+}
+
 // Interval is an interval of Confidence.
 type Interval struct {
 	Low  float64 `json:"low"`
