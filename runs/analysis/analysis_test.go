@@ -311,6 +311,26 @@ func TestEqualScores(t *testing.T) {
 	}
 }
 
+// TestEqualButForRounding finds no variance in scores and changes that only rounding tells apart.
+func TestEqualButForRounding(t *testing.T) {
+	first, second := make(map[string]string), make(map[string]string)
+	for n := range 12 {
+		for trial := range 2 {
+			name := fmt.Sprintf("s%d_trial_%d", n, trial)
+			first[name], second[name] = "0.6", "0.7"
+		}
+	}
+	runs := []*Run{runOf(first), runOf(second)}
+	if plan, err := NewPlan(0.05, power, runs); err == nil || !strings.Contains(err.Error(), "are all equal") {
+		t.Errorf("NewPlan: got %+v and error %v, want that all changes are equal", plan, err)
+	}
+	report := reportOf(t, runs[1:], 1)
+	whole, _ := report.Whole(0)
+	if report.Variance != nil || *whole.ScenarioShare != 0 || *whole.TrialDeviation != 0 {
+		t.Errorf("report: got shares %+v, share %v and deviation %v, want none", report.Variance, *whole.ScenarioShare, *whole.TrialDeviation)
+	}
+}
+
 // TestPlan plans from one run, from two, and from none.
 func TestPlan(t *testing.T) {
 	one, two := make(map[string]string), make(map[string]string)
