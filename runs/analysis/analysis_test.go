@@ -331,6 +331,26 @@ func TestEqualButForRounding(t *testing.T) {
 	}
 }
 
+// TestPlanPairsTrials pairs the trials of two runs by their number, also if one has no score in the
+// other: the trials of each scenario change alike, besides one.
+func TestPlanPairsTrials(t *testing.T) {
+	first, second := make(map[string]string), make(map[string]string)
+	for n := range 12 {
+		for trial := range 3 {
+			name := fmt.Sprintf("s%d_trial_%d", n, trial)
+			first[name], second[name] = fmt.Sprint(float64(trial*trial)/10), fmt.Sprint(float64(trial*trial)/10+float64(n%2)/4)
+		}
+		second[fmt.Sprintf("s%d_trial_0", n)] = ""
+	}
+	plan, err := NewPlan(0.05, power, []*Run{runOf(first), runOf(second)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if plan.Within > 1e-9 || math.Abs(plan.Between-0.1306) > 1e-4 {
+		t.Errorf("deviations: got %v between base scenarios and %v between trials, want 0.1306 and 0", plan.Between, plan.Within)
+	}
+}
+
 // TestPlan plans from one run, from two, and from none.
 func TestPlan(t *testing.T) {
 	one, two := make(map[string]string), make(map[string]string)
