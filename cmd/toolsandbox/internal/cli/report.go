@@ -35,13 +35,11 @@ directory of the original, or a file of another tool (see docs/results.md); ther
 				return err
 			}
 			reported, err := analysis.NewReport(cmd.Context(), runs, passAt)
+			if err == nil && card {
+				err = reported.AddCards()
+			}
 			if err != nil {
 				return err
-			}
-			if card {
-				if err := reported.AddCards(); err != nil {
-					return err
-				}
 			}
 			if err := figure.Draw(cmd.ErrOrStderr(), plots, reported); err != nil {
 				return err
