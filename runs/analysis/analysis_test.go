@@ -288,8 +288,8 @@ func TestFullScore(t *testing.T) {
 	}
 }
 
-// TestEqualScores has runs whose scenarios all score and change alike: the interval has a width, and
-// no change is detectable.
+// TestEqualScores has runs whose scenarios all score and change alike: the interval has a width,
+// and no change is detectable.
 func TestEqualScores(t *testing.T) {
 	first, second := make(map[string]string), make(map[string]string)
 	for n := range 12 {

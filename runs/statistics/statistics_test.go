@@ -220,8 +220,8 @@ func TestClustersFor(t *testing.T) {
 	}
 }
 
-// TestEqualScores has base scenarios that are all alike, also but for rounding: their standard error
-// of 0 tells nothing.
+// TestEqualScores has base scenarios that are all alike, also but for rounding: their standard
+// error of 0 tells nothing.
 func TestEqualScores(t *testing.T) {
 	repeated := func(clusters int, values ...float64) []statistics.Observation {
 		var all []statistics.Observation
