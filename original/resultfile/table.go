@@ -43,8 +43,8 @@ func (s *Summary) Table() ([]byte, error) {
 	for _, r := range s.Scenarios {
 		row.Elem().SetZero()
 		for i, value := range []any{
-			r.Name, append([]string{}, r.Categories...), r.Traceback, r.ExceptionType, r.MilestoneSimilarity.pointer(),
-			r.MinefieldSimilarity.pointer(), r.Similarity.pointer(), int64(r.TurnCount),
+			r.Name, append([]string{}, r.Categories...), r.Traceback, r.ExceptionType, r.MilestoneSimilarity.Pointer(),
+			r.MinefieldSimilarity.Pointer(), r.Similarity.Pointer(), int64(r.TurnCount),
 		} {
 			row.Elem().Field(i).Set(reflect.ValueOf(value))
 		}
@@ -88,8 +88,8 @@ func (m Mapping) set(nodes reflect.Value) {
 	}
 }
 
-// pointer returns the number, nil without one.
-func (s Similarity) pointer() *float64 {
+// Pointer returns the number, nil without one.
+func (s Similarity) Pointer() *float64 {
 	if n, ok := s.Number(); ok {
 		return &n
 	}

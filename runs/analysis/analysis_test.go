@@ -1,8 +1,10 @@
 package analysis
 
 import (
+	"context"
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -162,11 +164,48 @@ func reported() *Run {
 		outcome.UserFlags = []results.UserFlag{{Rule: "early_end"}, {Rule: "early_end"}}
 		record.Rollouts = append(record.Rollouts, outcome)
 	}
-	return NewRun("dir", summary, record)
+	return OpenRun("dir", summary, results.NewReader("dir", record, summary, nil))
+}
+
+// TestUnknownEffort takes no missing call or second for 0: a file of another tool has the calls but
+// may lack times, a sweep that is still being played has neither.
+func TestUnknownEffort(t *testing.T) {
+	summary := &resultfile.Summary{Scenarios: []resultfile.ScenarioResult{
+		{Name: "a", Similarity: "1.0"}, {Name: "b", Similarity: "1.0"}, {Name: "damaged", Similarity: "1.0"},
+	}}
+	record := &results.Run{Trials: 1, Rollouts: []results.Outcome{{Name: "a", Calls: 2}, {Name: "b"}, {Name: "damaged", Damage: "no trajectory"}}}
+	played := OpenRun("file", summary, results.NewReader("file", record, summary, nil))
+	whole, _ := reportOf(t, []*Run{played}, 1).Whole(0)
+	if e := whole.Effort; e.Calls == nil || *e.Calls != 1 || e.Seconds != nil {
+		t.Errorf("effort of a file: got %+v, want 1 call and no seconds", e)
+	}
+	whole, _ = reportOf(t, []*Run{NewRun("sweep", summary, record)}, 1).Whole(0)
+	if e := whole.Effort; e.Calls != nil || e.Seconds != nil {
+		t.Errorf("effort of a sweep: got %+v, want neither calls nor seconds", e)
+	}
+}
+
+// reportOf returns the report of runs.
+func reportOf(t *testing.T, runs []*Run, passAt float64) *Report {
+	t.Helper()
+	r, err := NewReport(t.Context(), runs, passAt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// TestEndedReport returns no part of a report after the end of its context.
+func TestEndedReport(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if r, err := NewReport(ctx, []*Run{reported()}, 1); r != nil || !errors.Is(err, context.Canceled) {
+		t.Errorf("NewReport: got %v and error %v, want %v", r, err, context.Canceled)
+	}
 }
 
 func TestReport(t *testing.T) {
-	r := NewReport([]*Run{reported()}, 1)
+	r := reportOf(t, []*Run{reported()}, 1)
 	whole, ok := r.Whole(0)
 	if !ok {
 		t.Fatal("no group of all rollouts")
@@ -206,7 +245,7 @@ func TestClustersOfExtensions(t *testing.T) {
 	}
 	for want, lineages := range map[int]map[string]results.Lineage{3: nil, 1: {"b_all_tools": {Extends: "a", Seed: "a"}, "c": {Extends: "b", Seed: "a"}}} {
 		record.Lineages = lineages
-		whole, _ := NewReport([]*Run{NewRun("dir", summary, record)}, 1).Whole(0)
+		whole, _ := reportOf(t, []*Run{NewRun("dir", summary, record)}, 1).Whole(0)
 		if whole.Scenarios != want {
 			t.Errorf("%v: got %d clusters, want %d", lineages, whole.Scenarios, want)
 		}
@@ -215,7 +254,7 @@ func TestClustersOfExtensions(t *testing.T) {
 
 // TestFormats writes each format, and no other.
 func TestFormats(t *testing.T) {
-	r := NewReport([]*Run{reported(), reported()}, 0.5)
+	r := reportOf(t, []*Run{reported(), reported()}, 0.5)
 	for format, want := range map[string]string{
 		"text": " X_Y               A  4 of 5", "markdown": "| X_Y | A | 4 of 5 | 2 | 0.500 | too few | 0.250 |", "latex": `X\_Y & A & 4 of 5 & 2 & 0.500 & too few & 0.250 \\`,
 	} {
@@ -243,9 +282,72 @@ func TestFullScore(t *testing.T) {
 	for n := range 156 {
 		scores[fmt.Sprint("scenario ", n)] = "1.0"
 	}
-	whole, _ := NewReport([]*Run{runOf(scores)}, 1).Whole(0)
+	whole, _ := reportOf(t, []*Run{runOf(scores)}, 1).Whole(0)
 	if i := whole.Score.Interval; i == nil || i.High != 1 || math.Abs(i.Low-0.9766) > 1e-3 {
 		t.Errorf("interval: got %v, want 0.977 to 1", i)
+	}
+}
+
+// TestEqualScores has runs whose scenarios all score and change alike: the interval has a width,
+// and no change is detectable.
+func TestEqualScores(t *testing.T) {
+	first, second := make(map[string]string), make(map[string]string)
+	for n := range 12 {
+		for trial, score := range []string{"0.2", "0.8"} {
+			first[fmt.Sprintf("s%d_trial_%d", n, trial)], second[fmt.Sprintf("s%d_trial_%d", n, trial)] = score, "0.7"
+		}
+	}
+	whole, _ := reportOf(t, []*Run{runOf(first)}, 0.5).Whole(0)
+	for what, e := range map[string]Estimate{"score": whole.Score, "pass@1": whole.Passes[0].Any} {
+		if e.Interval == nil || *e.Mean != 0.5 || e.Interval.Low > 0.33 || e.Interval.High < 0.67 {
+			t.Errorf("interval of %s: got %v and %v, want one around 0.5", what, *e.Mean, e.Interval)
+		}
+	}
+	for change, run := range map[float64]*Run{0: runOf(first), 0.2: runOf(second)} {
+		all := compared(t, runOf(first), run).Categories[1]
+		if all.Detectable != nil || all.Interval == nil || all.Interval.Low > change || all.Interval.High < change || all.Interval.Width() < 0.5 {
+			t.Errorf("a change of %v: got %v, detectable %v, want an interval around it", change, all.Interval, all.Detectable)
+		}
+	}
+}
+
+// TestEqualButForRounding finds no variance in scores and changes that only rounding tells apart.
+func TestEqualButForRounding(t *testing.T) {
+	first, second := make(map[string]string), make(map[string]string)
+	for n := range 12 {
+		for trial := range 2 {
+			name := fmt.Sprintf("s%d_trial_%d", n, trial)
+			first[name], second[name] = "0.6", "0.7"
+		}
+	}
+	runs := []*Run{runOf(first), runOf(second)}
+	if plan, err := NewPlan(0.05, power, runs); err == nil || !strings.Contains(err.Error(), "are all equal") {
+		t.Errorf("NewPlan: got %+v and error %v, want that all changes are equal", plan, err)
+	}
+	report := reportOf(t, runs[1:], 1)
+	whole, _ := report.Whole(0)
+	if report.Variance != nil || *whole.ScenarioShare != 0 || *whole.TrialDeviation != 0 {
+		t.Errorf("report: got shares %+v, share %v and deviation %v, want none", report.Variance, *whole.ScenarioShare, *whole.TrialDeviation)
+	}
+}
+
+// TestPlanPairsTrials pairs the trials of two runs by their number, also if one has no score in the
+// other: the trials of each scenario change alike, besides one.
+func TestPlanPairsTrials(t *testing.T) {
+	first, second := make(map[string]string), make(map[string]string)
+	for n := range 12 {
+		for trial := range 3 {
+			name := fmt.Sprintf("s%d_trial_%d", n, trial)
+			first[name], second[name] = fmt.Sprint(float64(trial*trial)/10), fmt.Sprint(float64(trial*trial)/10+float64(n%2)/4)
+		}
+		second[fmt.Sprintf("s%d_trial_0", n)] = ""
+	}
+	plan, err := NewPlan(0.05, power, []*Run{runOf(first), runOf(second)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if plan.Within > 1e-9 || math.Abs(plan.Between-0.1306) > 1e-4 {
+		t.Errorf("deviations: got %v between base scenarios and %v between trials, want 0.1306 and 0", plan.Between, plan.Within)
 	}
 }
 
@@ -291,7 +393,7 @@ func TestPlan(t *testing.T) {
 
 // TestReportOfNothing reports a run without a score.
 func TestReportOfNothing(t *testing.T) {
-	r := NewReport([]*Run{runOf(map[string]string{"a": ""}), runOf(nil)}, 1)
+	r := reportOf(t, []*Run{runOf(map[string]string{"a": ""}), runOf(nil)}, 1)
 	for _, format := range Formats {
 		var out strings.Builder
 		if err := r.Write(&out, format); err != nil || strings.Contains(out.String(), "NaN") {

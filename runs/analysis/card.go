@@ -111,7 +111,7 @@ func (m *Metric) resample(clusters int, statistic func(drawn []float64) float64,
 		return
 	}
 	m.Value, m.Small, m.Scenarios = &value, clusters < fewScenarios, clusters
-	if interval, ok := statistics.Resample(clusters, statistic); ok && interval.Width() > 0 {
+	if interval, ok := statistics.Resample(clusters, statistic); ok && interval.Width() > rounding {
 		m.Interval = &interval
 	}
 }

@@ -119,11 +119,10 @@ func steadiness(trials []rollout) (float64, bool) {
 	var turns, calls, tokens []float64
 	for _, trial := range trials {
 		turns = append(turns, float64(trial.turns))
-		if trial.outcome == nil {
-			continue
+		if trial.calls != nil {
+			calls = append(calls, float64(*trial.calls))
 		}
-		calls = append(calls, float64(trial.outcome.Calls))
-		if trial.outcome.Usage == nil || trial.outcome.Usage.Agent == nil {
+		if trial.outcome == nil || trial.outcome.Usage == nil || trial.outcome.Usage.Agent == nil {
 			continue
 		}
 		if used := trial.outcome.Usage.Agent; used.InputTokens != nil && used.OutputTokens != nil {

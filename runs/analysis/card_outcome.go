@@ -77,8 +77,8 @@ func (r *Run) abstention() []Metric {
 				o.Value = 1
 			}
 			abstained = append(abstained, o)
-		case !lacks && played.outcome != nil && needsTool(played.categories):
-			o.Value = math.Min(1, float64(played.outcome.Calls))
+		case !lacks && played.calls != nil && needsTool(played.categories):
+			o.Value = math.Min(1, float64(*played.calls))
 			acted = append(acted, o)
 		}
 	}

@@ -3,6 +3,7 @@ package analysis
 import (
 	"encoding/csv"
 	"encoding/json"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -60,18 +61,34 @@ func written(t *testing.T, trials []trialOf) *Run {
 			t.Fatal(err)
 		}
 	}
-	run := NewRun(dir, summary, record)
-	var err error
-	if run.reader, err = results.Open(t.Context(), dir, nil); err != nil {
+	reader, err := results.Open(t.Context(), dir, nil)
+	if err != nil {
 		t.Fatal(err)
 	}
-	return run
+	return newRun(dir, summary, record, reader)
+}
+
+// TestNoResampleDiffers takes no rounding for a difference of resamples: variants of which each
+// passes one of three trials, like their controls.
+func TestNoResampleDiffers(t *testing.T) {
+	for _, bases := range []int{11, 12, 13} {
+		scores := make(map[string]string)
+		for n := range bases {
+			for trial, score := range []string{"1.0", "0.0", "0.0"} {
+				scores[fmt.Sprintf("s%d_trial_%d", n, trial)], scores[fmt.Sprintf("s%d_3_distraction_tools_trial_%d", n, trial)] = "1.0", score
+			}
+		}
+		m := runOf(scores).robustness(1)[1]
+		if m.Interval == nil || m.Interval.Width() < 0.3 {
+			t.Errorf("%s of %d base scenarios: got %v in %v, want an interval with a width", m.Name, bases, *m.Value, m.Interval)
+		}
+	}
 }
 
 // carded returns the metrics of a run's card by name.
 func carded(t *testing.T, run *Run) (*Report, map[string]Metric) {
 	t.Helper()
-	report := NewReport([]*Run{run}, 1)
+	report := reportOf(t, []*Run{run}, 1)
 	if err := report.AddCards(); err != nil {
 		t.Fatal(err)
 	}

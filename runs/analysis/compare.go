@@ -56,14 +56,15 @@ type CategoryChange struct {
 	First     float64 `json:"first"`
 	Second    float64 `json:"second"`
 	Change    float64 `json:"change"`
-	// Interval is the 95 % interval of the change by Student's t, null below two base scenarios and
-	// where it leaves [−1, 1]: too few scenarios for it.
+	// Interval is the 95 % interval of the change, null below two base scenarios and where it leaves
+	// [−1, 1]: too few scenarios for it.
 	Interval *statistics.Interval `json:"interval"`
 	// P is the p-value of the sign-flip test over base scenarios. Adjusted is adjusted by Holm for all
 	// categories besides that of all scenarios, of which it is P.
 	P        float64 `json:"p"`
 	Adjusted float64 `json:"p_adjusted"`
-	// Detectable is the change that as many scenarios show in four of five runs, null below two.
+	// Detectable is the change that as many scenarios show in four of five runs, null below two base
+	// scenarios, and if all change alike.
 	Detectable *float64 `json:"detectable"`
 }
 
@@ -259,11 +260,11 @@ func (s *categorySums) change() CategoryChange {
 		Scenarios: mean.Count, Clusters: mean.Clusters, First: s.first / n, Second: s.second / n, Change: mean.Mean, P: statistics.SignFlip(s.changes),
 	}
 	c.Adjusted = c.P
-	if interval, ok := mean.Interval(); ok {
+	if mean.StandardError > 0 {
 		c.Detectable = new(mean.Detectable(power))
-		if interval.Within(-1, 1) {
-			c.Interval = &interval
-		}
+	}
+	if interval, _, ok := statistics.ScoreInterval(s.changes, -1, 1); ok {
+		c.Interval = &interval
 	}
 	return c
 }

@@ -1,11 +1,13 @@
 package analysis
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
@@ -96,8 +98,14 @@ func spreadOf(runs []*Run) (spread statistics.Spread, from string, err error) {
 			if b == nil {
 				continue
 			}
-			for i := range min(len(a.trials), len(b.trials)) {
-				changes = append(changes, statistics.Observation{Cluster: a.base, Value: *b.trials[i].score - *a.trials[i].score})
+			scores := make(map[string]float64)
+			for _, played := range a.trials {
+				scores[played.trial()] = *played.score
+			}
+			for _, played := range b.trials {
+				if before, ok := scores[played.trial()]; ok {
+					changes = append(changes, statistics.Observation{Cluster: a.base, Value: *played.score - before})
+				}
 			}
 		}
 	}
@@ -112,17 +120,20 @@ func spreadOf(runs []*Run) (spread statistics.Spread, from string, err error) {
 	return spread, from, nil
 }
 
+// trial is the end of the rollout's name that tells its trial, the first one in a run of one.
+func (r rollout) trial() string { return cmp.Or(strings.TrimPrefix(r.name, r.scenario), "_trial_0") }
+
 // costOf returns the mean cost of a rollout of all runs, nil if one does not know it.
 func costOf(runs []*Run) *float64 {
-	var all average
+	var all statistics.Average
 	for _, run := range runs {
 		cost := effort(run.rollouts).CostUSD
 		if cost == nil {
 			return nil
 		}
-		all.add(*cost)
+		all.Add(*cost)
 	}
-	return all.mean()
+	return all.Value()
 }
 
 // Write writes the plan for a person.

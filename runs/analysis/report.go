@@ -101,14 +101,9 @@ type Effort struct {
 	CostUSD      *float64 `json:"cost_usd"`
 }
 
-// NewReport groups the rollouts of runs. A rollout passes with a score of at least passAt.
-func NewReport(runs []*Run, passAt float64) *Report {
-	report, _ := NewReportContext(context.Background(), runs, passAt) // it does not end
-	return report
-}
-
-// NewReportContext is NewReport that ends early with ctx, and then with its error.
-func NewReportContext(ctx context.Context, runs []*Run, passAt float64) (*Report, error) {
+// NewReport groups the rollouts of runs. A rollout passes with a score of at least passAt. The end
+// of ctx ends it, with its error.
+func NewReport(ctx context.Context, runs []*Run, passAt float64) (*Report, error) {
 	report := &Report{Runs: runs, PassAt: passAt, Groups: []Group{}, Variance: varianceOf(runs)}
 	for at, run := range runs {
 		groups := make(map[[2]string][]rollout)
@@ -131,7 +126,10 @@ func NewReportContext(ctx context.Context, runs []*Run, passAt float64) (*Report
 			report.Groups = append(report.Groups, group)
 		}
 	}
-	return report, ctx.Err()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return report, nil
 }
 
 func compareKeys(a, b [2]string) int {
@@ -220,23 +218,17 @@ func distinct[T any](items []T, name func(T) string) []string {
 	return names
 }
 
-// estimate returns the estimate of a mean score. If all scores are 0 or all are 1, the interval is
-// that of a rate: no standard error tells it.
+// estimate returns the estimate of a mean score.
 func estimate(scores []statistics.Observation) Estimate {
 	m := statistics.MeanOf(scores)
 	if m.Count == 0 {
 		return Estimate{}
 	}
 	e := Estimate{Mean: new(m.Mean), Small: m.Clusters < fewScenarios}
-	interval, ok := m.Interval()
-	if !ok {
-		return e
+	if m.Clusters >= 2 {
+		e.StandardError = new(m.StandardError)
 	}
-	e.StandardError = new(m.StandardError)
-	if m.StandardError == 0 && (m.Mean == 0 || m.Mean == 1) {
-		interval, _ = statistics.ExactRate(scores)
-	}
-	if interval.Within(0, 1) {
+	if interval, _, ok := statistics.ScoreInterval(scores, 0, 1); ok {
 		e.Interval = &interval
 	}
 	return e
@@ -280,8 +272,8 @@ func passes(ctx context.Context, rollouts []rollout, passAt float64) []PassRate 
 	}
 }
 
-// rate returns the estimate of a rate: by the cluster bootstrap, and for few scenarios or a rate of
-// 0 or 1, of which no resample differs, by the exact interval.
+// rate returns the estimate of a rate: by the cluster bootstrap, and for few base scenarios, or if
+// all have the same rate, so that no resample differs, by the exact interval.
 func rate(passed []statistics.Observation) Estimate {
 	m := statistics.MeanOf(passed)
 	e := Estimate{Mean: new(m.Mean), Small: m.Clusters < fewScenarios}
@@ -289,7 +281,7 @@ func rate(passed []statistics.Observation) Estimate {
 		e.StandardError = new(m.StandardError)
 	}
 	interval, ok := statistics.Bootstrap(passed)
-	if !ok || e.Small || m.Mean <= 0 || m.Mean >= 1 {
+	if !ok || e.Small || m.StandardError == 0 {
 		interval, _ = statistics.ExactRate(passed)
 	}
 	e.Interval = &interval
@@ -298,46 +290,29 @@ func rate(passed []statistics.Observation) Estimate {
 
 // effort returns the mean effort of the scored rollouts. A mean is null if no rollout knows it.
 func effort(rollouts []rollout) Effort {
-	var turns, calls, seconds, input, output, cost average
+	var turns, calls, seconds, input, output, cost statistics.Average
 	for _, r := range rollouts {
 		if r.score == nil {
 			continue
 		}
-		turns.add(float64(r.turns))
-		if r.outcome == nil {
-			continue
+		turns.Add(float64(r.turns))
+		if r.calls != nil {
+			calls.Add(float64(*r.calls))
 		}
-		if r.outcome.Seconds > 0 { // a result of a sweep that is still being played has no times
-			calls.add(float64(r.outcome.Calls))
-			seconds.add(r.outcome.Seconds)
+		if r.seconds != nil {
+			seconds.Add(*r.seconds)
 		}
-		if r.outcome.Usage == nil || r.outcome.Usage.Agent == nil {
+		if r.outcome == nil || r.outcome.Usage == nil || r.outcome.Usage.Agent == nil {
 			continue
 		}
 		used := r.outcome.Usage.Agent
 		if used.InputTokens != nil && used.OutputTokens != nil {
-			input.add(float64(*used.InputTokens))
-			output.add(float64(*used.OutputTokens))
+			input.Add(float64(*used.InputTokens))
+			output.Add(float64(*used.OutputTokens))
 		}
 		if used.CostUSD != nil {
-			cost.add(*used.CostUSD)
+			cost.Add(*used.CostUSD)
 		}
 	}
-	return Effort{Turns: turns.mean(), Calls: calls.mean(), Seconds: seconds.mean(), InputTokens: input.mean(), OutputTokens: output.mean(), CostUSD: cost.mean()}
-}
-
-// average is the mean of numbers.
-type average struct {
-	sum   float64
-	count int
-}
-
-func (a *average) add(value float64) { a.sum, a.count = a.sum+value, a.count+1 }
-
-// mean returns nil without numbers.
-func (a *average) mean() *float64 {
-	if a.count == 0 {
-		return nil
-	}
-	return new(a.sum / float64(a.count))
+	return Effort{Turns: turns.Value(), Calls: calls.Value(), Seconds: seconds.Value(), InputTokens: input.Value(), OutputTokens: output.Value(), CostUSD: cost.Value()}
 }

@@ -18,6 +18,9 @@ type Rollout struct {
 	// Minefield: one was triggered.
 	Minefield bool
 	Turns     int
+	// Calls is nil if it is unknown, as without trajectories, and so is Seconds.
+	Calls   *int
+	Seconds *float64
 	// Entry is its entry in the summary. Outcome is nil for a run of the original.
 	Entry   *resultfile.ScenarioResult
 	Outcome *results.Outcome
@@ -29,7 +32,8 @@ func (r *Run) Rollouts() []Rollout {
 	for i, played := range r.rollouts {
 		all[i] = Rollout{
 			Name: played.name, Scenario: played.scenario, Base: played.base, Variant: played.variant, Categories: played.categories,
-			Score: played.score, Minefield: played.minefield, Turns: played.turns, Entry: played.entry, Outcome: played.outcome,
+			Score: played.score, Minefield: played.minefield, Turns: played.turns, Calls: played.calls, Seconds: played.seconds,
+			Entry: played.entry, Outcome: played.outcome,
 		}
 		if played.score == nil {
 			all[i].Failure = played.failure()

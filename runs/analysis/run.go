@@ -39,6 +39,8 @@ type rollout struct {
 	milestones              resultfile.Mapping
 	minefield               bool // whether one was triggered
 	turns                   int
+	calls                   *int     // nil if unknown, as without a trajectory
+	seconds                 *float64 // nil if unknown
 	entry                   *resultfile.ScenarioResult
 	// outcome is nil for a run of the original. userChecked reports that its user was no script.
 	outcome     *results.Outcome
@@ -61,14 +63,17 @@ func Load(ctx context.Context, dir string, acceptEdits bool, warnings io.Writer)
 
 // OpenRun returns the rollouts of a summary whose reader is open.
 func OpenRun(dir string, summary *resultfile.Summary, reader *results.Reader) *Run {
-	run := NewRun(dir, summary, reader.Run())
-	run.reader = reader
-	return run
+	return newRun(dir, summary, reader.Run(), reader)
 }
 
-// NewRun returns the rollouts of a summary. record is nil for a run of the original.
+// NewRun returns the rollouts of a summary without trajectories, whose calls are unknown. record is
+// nil for a run of the original.
 func NewRun(dir string, summary *resultfile.Summary, record *results.Run) *Run {
-	run := &Run{Directory: dir, record: record}
+	return newRun(dir, summary, record, nil)
+}
+
+func newRun(dir string, summary *resultfile.Summary, record *results.Run, reader *results.Reader) *Run {
+	run := &Run{Directory: dir, record: record, reader: reader}
 	if record != nil {
 		run.Agent, run.User = record.Agent.Name, record.User.Name
 		if record.Totals != nil {
@@ -79,10 +84,7 @@ func NewRun(dir string, summary *resultfile.Summary, record *results.Run) *Run {
 	for i, result := range summary.Scenarios {
 		r := rollout{
 			name: result.Name, scenario: scenarioOf(result.Name), categories: resultfile.CountedCategories(result.Categories),
-			milestones: result.MilestoneMapping, turns: result.TurnCount, entry: &summary.Scenarios[i],
-		}
-		if score, ok := result.Similarity.Number(); ok {
-			r.score = &score
+			score: result.Similarity.Pointer(), milestones: result.MilestoneMapping, turns: result.TurnCount, entry: &summary.Scenarios[i],
 		}
 		if triggered, ok := result.MinefieldSimilarity.Number(); ok {
 			r.minefield = triggered > 0
@@ -90,6 +92,12 @@ func NewRun(dir string, summary *resultfile.Summary, record *results.Run) *Run {
 		r.base, r.variant = record.Base(r.scenario), scenario.VariantName(r.scenario)
 		if record != nil && i < len(record.Rollouts) {
 			r.outcome, r.userChecked = &record.Rollouts[i], record.UserChecked()
+			if reader != nil && r.outcome.Damage == "" {
+				r.calls = &r.outcome.Calls
+			}
+			if r.outcome.Seconds > 0 {
+				r.seconds = &r.outcome.Seconds
+			}
 		}
 		run.rollouts = append(run.rollouts, r)
 	}

@@ -41,7 +41,7 @@ func TestVariance(t *testing.T) {
 		"nothing varies":        {[]*Run{played("a", "u", at(1))}, ""},
 		"nothing":               {[]*Run{runOf(nil)}, ""},
 	} {
-		report := NewReport(test.runs, 1)
+		report := reportOf(t, test.runs, 1)
 		got := ""
 		if v := report.Variance; v != nil {
 			for _, share := range []*float64{v.Scenario, v.Agent, v.User, v.Interaction, v.Trial} {
@@ -65,7 +65,7 @@ func TestFloorRows(t *testing.T) {
 		Idle: results.Floor{Mean: 0.2, Rollouts: 30}, Random: results.Floor{Mean: 0.3, Rollouts: 30}, Oracle: &results.Floor{Mean: 1, Rollouts: 30},
 		Categories: map[string]*results.CategoryFloors{"X_Y": {Idle: results.Floor{Mean: 0.125, Rollouts: 30}}},
 	}
-	report := NewReport([]*Run{run, reported()}, 1)
+	report := reportOf(t, []*Run{run, reported()}, 1)
 	for format, wants := range map[string][]string{
 		"text": {" idle agent        A      30     –  0.200 ", " oracle            A      30     –  1.000 "},
 		"csv":  {",X_Y,all,5,4,2,0.5", ",0.125,0,,", ",0.2,0.3,1,"},

@@ -92,7 +92,7 @@ func TestWrite(t *testing.T) {
 		{"no score", []*analysis.Run{run(false)}, "histogram"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			report := analysis.NewReport(test.runs, 1)
+			report := reportOf(t, test.runs...)
 			dir := filepath.Join(t.TempDir(), "figures")
 			paths, err := figure.Write(dir, report)
 			if err != nil {
@@ -152,13 +152,23 @@ func checkPicture(t *testing.T, path string, data []byte) {
 	}
 }
 
+// reportOf returns the report of runs.
+func reportOf(t *testing.T, runs ...*analysis.Run) *analysis.Report {
+	t.Helper()
+	r, err := analysis.NewReport(t.Context(), runs, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
 // TestWriteInto names a directory that cannot be made.
 func TestWriteInto(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := figure.Write(file, analysis.NewReport([]*analysis.Run{run(false, 1)}, 1)); err == nil || !strings.Contains(err.Error(), "--plots: ") || !strings.Contains(err.Error(), file) {
+	if _, err := figure.Write(file, reportOf(t, run(false, 1))); err == nil || !strings.Contains(err.Error(), "--plots: ") || !strings.Contains(err.Error(), file) {
 		t.Errorf("Write into a file: got error %v, want one that names --plots and the file", err)
 	}
 }

@@ -86,8 +86,8 @@ func (e *exporter) trajectory(r rollout) trajectory {
 		SchemaVersion: atifVersion, SessionID: r.outcome.ID, TrajectoryID: r.outcome.ID,
 		Agent: atifAgent{Name: e.run.Agent.Name, Version: e.run.Program.Version, Extra: map[string]string{"program": "toolsandbox"}},
 		Extra: atifResult{
-			r.entry.Name, r.entry.Categories, e.run.User.Name, r.outcome.End, r.score(), number(r.entry.MilestoneSimilarity),
-			number(r.entry.MinefieldSimilarity), r.entry.ExceptionType, e.run.SweepID, r.outcome.Seed,
+			r.entry.Name, r.entry.Categories, e.run.User.Name, r.outcome.End, r.score(), r.entry.MilestoneSimilarity.Pointer(),
+			r.entry.MinefieldSimilarity.Pointer(), r.entry.ExceptionType, e.run.SweepID, r.outcome.Seed,
 		},
 	}
 	if m := e.run.Agent.Model; m != nil {

@@ -183,10 +183,13 @@ func eeeScoreOf(scores []statistics.Observation, rollouts int) eeeScore {
 	}}
 	score.Score = mean.Mean
 	score.Uncertainty = map[string]any{"num_samples": mean.Count}
-	if interval, ok := mean.Interval(); ok && interval.Within(0, 1) {
-		score.Uncertainty["standard_error"] = map[string]any{"value": mean.StandardError, "method": "analytic, clustered by base scenario"}
+	const clustered = ", clustered by base scenario"
+	if mean.StandardError > 0 {
+		score.Uncertainty["standard_error"] = map[string]any{"value": mean.StandardError, "method": "analytic" + clustered}
+	}
+	if interval, by, ok := statistics.ScoreInterval(scores, 0, 1); ok {
 		score.Uncertainty["confidence_interval"] = map[string]any{
-			"lower": interval.Low, "upper": interval.High, "confidence_level": 0.95, "method": "Student's t, clustered by base scenario",
+			"lower": interval.Low, "upper": interval.High, "confidence_level": statistics.Confidence, "method": string(by) + clustered,
 		}
 	}
 	return score

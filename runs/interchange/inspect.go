@@ -165,7 +165,7 @@ func (e *exporter) writeLog(archive *zip.Writer) error {
 func (e *exporter) inspectHeader() inspectLog {
 	scored, sum := 0, 0.0
 	for i := range e.summary.Scenarios {
-		if score := number(e.summary.Scenarios[i].Similarity); score != nil {
+		if score := e.summary.Scenarios[i].Similarity.Pointer(); score != nil {
 			scored++
 			sum += *score
 		}
@@ -222,7 +222,7 @@ func (e *exporter) inspectSample(r rollout) inspectSample {
 	}
 	if score := r.score(); score != nil {
 		sample.Scores = map[string]inspectValue{scorer: {*score, map[string]any{
-			"milestone_similarity": number(r.entry.MilestoneSimilarity), "minefield_similarity": number(r.entry.MinefieldSimilarity), "causes": r.outcome.Causes,
+			"milestone_similarity": r.entry.MilestoneSimilarity.Pointer(), "minefield_similarity": r.entry.MinefieldSimilarity.Pointer(), "causes": r.outcome.Causes,
 		}}}
 	}
 	if r.entry.ExceptionType != nil {

@@ -98,15 +98,7 @@ func (e *exporter) each(do func(rollout) error) error {
 }
 
 // score returns the rollout's score, nil without one.
-func (r rollout) score() *float64 { return number(r.entry.Similarity) }
-
-// number returns a similarity, nil without one.
-func number(s resultfile.Similarity) *float64 {
-	if n, ok := s.Number(); ok {
-		return &n
-	}
-	return nil
-}
+func (r rollout) score() *float64 { return r.entry.Similarity.Pointer() }
 
 // modelName returns the name of the agent's model, or of the agent without one.
 func (e *exporter) modelName() string {

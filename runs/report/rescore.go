@@ -68,7 +68,7 @@ func NewRescore() *Rescore {
 // Add compares the entries of one rollout.
 func (r *Rescore) Add(before, after *resultfile.ScenarioResult, evaluation *evaluationv1.Evaluation) {
 	move := ScoreChange{
-		Name: after.Name, Before: numberOf(before.Similarity), After: numberOf(after.Similarity),
+		Name: after.Name, Before: before.Similarity.Pointer(), After: after.Similarity.Pointer(),
 		Milestones: nodes(before.MilestoneMapping, after.MilestoneMapping, evaluation.GetMilestones()),
 		Minefields: nodes(before.MinefieldMapping, after.MinefieldMapping, evaluation.GetMinefields()),
 	}
@@ -77,14 +77,6 @@ func (r *Rescore) Add(before, after *resultfile.ScenarioResult, evaluation *eval
 		return
 	}
 	r.Moved = append(r.Moved, move)
-}
-
-// numberOf returns a similarity's number, or nil.
-func numberOf(similarity resultfile.Similarity) *float64 {
-	if number, ok := similarity.Number(); ok {
-		return &number
-	}
-	return nil
 }
 
 func equal(a, b *float64) bool { return a == nil && b == nil || a != nil && b != nil && *a == *b }
@@ -98,9 +90,9 @@ func nodes(before, after resultfile.Mapping, graph *evaluationv1.Graph) []NodeCh
 				moves[match.Node] = &NodeChange{Node: match.Node}
 			}
 			if i == 0 {
-				moves[match.Node].Before = numberOf(match.Similarity)
+				moves[match.Node].Before = match.Similarity.Pointer()
 			} else {
-				moves[match.Node].After = numberOf(match.Similarity)
+				moves[match.Node].After = match.Similarity.Pointer()
 			}
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/original/resultfile"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/runs/statistics"
 )
 
 // Cause is what happened in a rollout that may have cost the agent its score.
@@ -187,25 +188,8 @@ type CauseCount struct {
 // causeCounter counts one cause.
 type causeCounter struct {
 	CauseCount
-	with, without mean
+	with, without statistics.Average
 	last          int // the last score that has it
-}
-
-// mean is the mean of numbers, added in their order.
-type mean struct {
-	sum float64
-	n   int
-}
-
-func (m *mean) add(number float64) { m.sum, m.n = m.sum+number, m.n+1 }
-
-// value returns the mean, nil without numbers.
-func (m *mean) value() *float64 {
-	if m.n == 0 {
-		return nil
-	}
-	value := m.sum / float64(m.n)
-	return &value
 }
 
 // causeCounters are the counters of all causes.
@@ -237,20 +221,20 @@ func CountCauses(scores iter.Seq[CausedScore], rollouts, userUnscored int) *Caus
 		return nil
 	}
 	counts := &CauseCounts{Rollouts: rollouts, UserUnscored: userUnscored, Causes: []CauseCount{}}
-	var all, withoutUser mean
+	var all, withoutUser statistics.Average
 	for s := range scores {
 		counts.Scored++
-		all.add(s.Score)
+		all.Add(s.Score)
 		if s.userFailed() {
 			counts.UserFailed++
 		} else {
-			withoutUser.add(s.Score)
+			withoutUser.Add(s.Score)
 		}
 		counters.add(s, counts.Scored)
 	}
-	counts.Mean, counts.MeanWithout = all.value(), withoutUser.value()
+	counts.Mean, counts.MeanWithout = all.Value(), withoutUser.Value()
 	for _, c := range counters.list {
-		c.MeanWith, c.MeanWithout = c.with.value(), c.without.value()
+		c.MeanWith, c.MeanWithout = c.with.Value(), c.without.Value()
 		counts.Causes = append(counts.Causes, c.CauseCount)
 	}
 	slices.SortFunc(counts.Causes, func(a, b CauseCount) int {
@@ -272,9 +256,9 @@ func (c *causeCounters) add(s CausedScore, n int) {
 	}
 	for _, counter := range c.list {
 		if counter.last == n {
-			counter.with.add(s.Score)
+			counter.with.Add(s.Score)
 		} else {
-			counter.without.add(s.Score)
+			counter.without.Add(s.Score)
 		}
 	}
 }

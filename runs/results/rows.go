@@ -60,7 +60,7 @@ func rolloutRowOf(k key, r Rollout) (rolloutRow, error) {
 	o, entry := r.Outcome(), resultfile.Summarize([]resultfile.Rollout{r.Rollout}).Scenarios[0]
 	line := rolloutRow{
 		key: k, Kind: scenario.Kind(r.Scenario), ID: o.ID, Seed: o.Seed, Round: r.Result.GetRound(), Categories: entry.Categories, End: o.End, Scored: o.Scored,
-		Similarity: number(entry.Similarity), MilestoneSimilarity: number(entry.MilestoneSimilarity), MinefieldSimilarity: number(entry.MinefieldSimilarity),
+		Similarity: entry.Similarity.Pointer(), MilestoneSimilarity: entry.MilestoneSimilarity.Pointer(), MinefieldSimilarity: entry.MinefieldSimilarity.Pointer(),
 		Milestones: int32(len(r.Scenario.GetEvaluation().GetMilestones().GetNodes())),
 		Minefields: int32(len(r.Scenario.GetEvaluation().GetMinefields().GetNodes())),
 		Turns:      int32(entry.TurnCount), Calls: int32(o.Calls), UserFlags: int32(len(o.UserFlags)), Confidence: o.Confidence,
@@ -119,13 +119,6 @@ func filled(text string) *string {
 		return nil
 	}
 	return &text
-}
-
-func number(s resultfile.Similarity) *float64 {
-	if n, ok := s.Number(); ok {
-		return &n
-	}
-	return nil
 }
 
 func messageRows(k key, messages []*worldv1.Message) []messageRow {

@@ -33,6 +33,8 @@ const (
 	// leastLook is the least number of base scenarios between two looks. A pass has at most
 	// mostLooks.
 	leastLook, mostLooks = 8, 16
+	// rounding is the largest difference that comes from rounding.
+	rounding = 1e-9
 )
 
 // Design is what may be played, and what for.
@@ -355,7 +357,7 @@ func (w *walk) interval(i int) statistics.Interval {
 	}
 	last := w.reached[w.compared[i]]
 	draws, _ := means(w.clusters[:last.clusters], w.depths[last.pass], w.score(i))
-	if len(draws) > 0 && slices.Max(draws) == slices.Min(draws) {
+	if len(draws) > 0 && slices.Max(draws)-slices.Min(draws) < rounding {
 		return statistics.Betting(draws, -1, 1, w.error())
 	}
 	return w.flips[i].Interval(-1, 1)

@@ -120,6 +120,19 @@ func TestWidth(t *testing.T) {
 	}
 }
 
+// TestAlikeDifferences takes no rounding for a difference of base scenarios: the interval of such
+// ones is as wide as that of equal ones, and ends as late.
+func TestAlikeDifferences(t *testing.T) {
+	d := variants(100)
+	d.Decide, d.Width = false, 0.3
+	equal, _ := follow(d, func(agent, _ int) float64 { return float64(agent) / 3 })
+	played, scores := follow(d, func(agent, n int) float64 { return float64(n/6%3+agent) / 3 })
+	c := d.Result(scores).Comparisons[0]
+	if len(played[0]) != len(equal[0]) || c.Outcome != sequential.Precise || c.Interval.Width() < 0.2 {
+		t.Errorf("got %+v after %d rollouts, want one after %d that is hardly narrower than 0.3", c, len(played[0]), len(equal[0]))
+	}
+}
+
 // TestMissingScores leaves out pairs without a score, and ends without any.
 func TestMissingScores(t *testing.T) {
 	d := variants(10)

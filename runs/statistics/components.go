@@ -64,13 +64,13 @@ func ComponentsOf(observations []Crossed) (c Components, ok bool) {
 	}
 	for factor, part := range at {
 		if part > 0 {
-			c.Factors[factor] = max(estimates[part], 0)
+			c.Factors[factor] = variance(estimates[part])
 		}
 	}
 	if together > 0 {
-		c.Together = max(estimates[together], 0)
+		c.Together = variance(estimates[together])
 	}
-	c.Within = max(estimates[len(parts)], 0)
+	c.Within = variance(estimates[len(parts)])
 	return c, true
 }
 

@@ -2,6 +2,7 @@ package statistics
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/mathext"
 )
@@ -18,8 +19,26 @@ type Mean struct {
 	Mean float64
 	// Count is the number of observations, Clusters that of their clusters.
 	Count, Clusters int
-	// StandardError is robust to dependence within clusters, NaN below two clusters.
+	// StandardError is robust to dependence within clusters, NaN below two clusters. It is 0 if all
+	// clusters have the same mean but for rounding: then it tells nothing.
 	StandardError float64
+}
+
+// Average is the mean of numbers, added in their order.
+type Average struct {
+	sum   float64
+	count int
+}
+
+// Add adds a number.
+func (a *Average) Add(number float64) { a.sum, a.count = a.sum+number, a.count+1 }
+
+// Value returns the mean, nil without numbers.
+func (a *Average) Value() *float64 {
+	if a.count == 0 {
+		return nil
+	}
+	return new(a.sum / float64(a.count))
 }
 
 // Interval is an interval of Confidence.
@@ -55,7 +74,9 @@ func MeanOf(observations []Observation) Mean {
 		squares += residual * residual
 	}
 	g := float64(m.Clusters)
-	m.StandardError = math.Sqrt(g/(g-1)*squares) / n
+	if m.StandardError = math.Sqrt(g/(g-1)*squares) / n; m.StandardError < slack {
+		m.StandardError = 0
+	}
 	return m
 }
 
@@ -83,6 +104,40 @@ func (m Mean) Interval() (i Interval, ok bool) {
 	}
 	half := quantile((1+Confidence)/2, m.Clusters) * m.StandardError
 	return Interval{m.Mean - half, m.Mean + half}, true
+}
+
+// Method is how an interval was computed.
+type Method string
+
+// These are the methods of ScoreInterval.
+const (
+	StudentT       Method = "Student's t"
+	ClopperPearson Method = "Clopper and Pearson"
+	Bets           Method = "betting"
+)
+
+// ScoreInterval returns the interval of the mean of scores, or of differences, that lie between low
+// and high. It is that of Student's t. Where all clusters have the same mean, no standard error
+// tells how far they may differ: the interval is that of a rate at low and at high, and that of
+// Betting between. ok is false below two clusters, and where the interval leaves low to high: too
+// few clusters for it.
+func ScoreInterval(scores []Observation, low, high float64) (i Interval, by Method, ok bool) {
+	m := MeanOf(scores)
+	switch {
+	case m.Clusters < 2:
+		return Interval{}, "", false
+	case m.StandardError > 0:
+		i, _ = m.Interval()
+		return i, StudentT, i.Within(low, high)
+	case m.Mean == low || m.Mean == high:
+		rates, width := slices.Clone(scores), high-low
+		for at := range rates {
+			rates[at].Value = (m.Mean - low) / width
+		}
+		rate, _ := ExactRate(rates)
+		return Interval{low + width*rate.Low, low + width*rate.High}, ClopperPearson, true
+	}
+	return Betting(slices.Repeat([]float64{m.Mean}, m.Clusters), low, high, 1-Confidence), Bets, true
 }
 
 // Detectable returns the smallest true difference from 0 that a mean with this standard error shows

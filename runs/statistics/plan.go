@@ -38,7 +38,15 @@ func SpreadOf(observations []Observation) (s Spread, ok bool) {
 	}
 	within /= n - g
 	typical := (n - sizes/n) / (g - 1)
-	return Spread{Between: max(0, (between/(g-1)-within)/typical), Within: within}, true
+	return Spread{Between: variance((between/(g-1) - within) / typical), Within: variance(within)}, true
+}
+
+// variance returns an estimate of a variance, 0 for a negative one and for one of rounding.
+func variance(estimate float64) float64 {
+	if estimate < slack*slack {
+		return 0
+	}
+	return estimate
 }
 
 // Share returns the part of the variance that lies between clusters, 0 without any variance.

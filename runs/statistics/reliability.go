@@ -58,18 +58,19 @@ func OrderSimilarity(a, b []string) float64 {
 // ChoiceSimilarity returns how much two sequences agree in what they hold, in whatever order: 1
 // minus the Jensen-Shannon distance to base 2 of their shares. Neither may be empty.
 func ChoiceSimilarity(a, b []string) float64 {
-	shares := make(map[string][2]float64)
+	counts := make(map[string][2]float64)
 	for at, sequence := range [2][]string{a, b} {
 		for _, item := range sequence {
-			both := shares[item]
-			both[at] += 1 / float64(len(sequence))
-			shares[item] = both
+			both := counts[item]
+			both[at]++
+			counts[item] = both
 		}
 	}
 	divergence := 0.0
-	for _, item := range slices.Sorted(maps.Keys(shares)) { // sums depend on the order
-		for _, share := range shares[item] {
-			if middle := (shares[item][0] + shares[item][1]) / 2; share > 0 {
+	for _, item := range slices.Sorted(maps.Keys(counts)) { // sums depend on the order
+		shares := [2]float64{counts[item][0] / float64(len(a)), counts[item][1] / float64(len(b))}
+		for _, share := range shares {
+			if middle := (shares[0] + shares[1]) / 2; share > 0 {
 				divergence += share / 2 * math.Log2(share/middle)
 			}
 		}

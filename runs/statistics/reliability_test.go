@@ -138,6 +138,9 @@ func TestSimilarities(t *testing.T) {
 		near(t, fmt.Sprintf("order of %v and %v", test.a, test.b), statistics.OrderSimilarity(test.a, test.b), test.order)
 		near(t, fmt.Sprintf("choice of %v and %v", test.a, test.b), statistics.ChoiceSimilarity(test.a, test.b), test.choice)
 	}
+	if got := statistics.ChoiceSimilarity(abc, slices.Repeat(abc, 11)); got != 1 {
+		t.Errorf("choice of the same shares: got %v, want 1", got)
+	}
 	if got := statistics.OrderSimilarity(nil, nil); got != 1 {
 		t.Errorf("order of nothing: got %v, want 1", got)
 	}

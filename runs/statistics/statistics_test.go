@@ -24,6 +24,10 @@ type reference struct {
 		Exact    statistics.Interval
 		SignFlip *float64 `json:"sign_flip"`
 	}
+	Ties []struct {
+		Differences []float64
+		P           float64
+	}
 	Passes []struct {
 		Count, Passed, K int
 		Any, All         float64
@@ -120,6 +124,17 @@ func TestReference(t *testing.T) {
 	}
 }
 
+// TestTiedSigns has signs that give the observed total in another order of adding: they count.
+func TestTiedSigns(t *testing.T) {
+	for i, c := range readReference(t).Ties {
+		var differences []statistics.Observation
+		for cluster, d := range c.Differences {
+			differences = append(differences, statistics.Observation{Cluster: fmt.Sprint(cluster), Value: d})
+		}
+		near(t, fmt.Sprintf("case %d of %d clusters", i, len(differences)), statistics.SignFlip(differences), c.P)
+	}
+}
+
 // TestDrawnSigns compares drawn signs with all of them, by clusters of 0 that make the same sums.
 func TestDrawnSigns(t *testing.T) {
 	var few []statistics.Observation
@@ -202,6 +217,46 @@ func TestClustersFor(t *testing.T) {
 	}
 	if _, ok := (statistics.Spread{Between: 1}).ClustersFor(1e-5, power, 1); ok {
 		t.Error("ClustersFor: got a number of clusters for a difference that none shows")
+	}
+}
+
+// TestEqualScores has base scenarios that are all alike, also but for rounding: their standard
+// error of 0 tells nothing.
+func TestEqualScores(t *testing.T) {
+	repeated := func(clusters int, values ...float64) []statistics.Observation {
+		var all []statistics.Observation
+		for c := range clusters {
+			for _, v := range values {
+				all = append(all, statistics.Observation{Cluster: fmt.Sprint(c), Value: v})
+			}
+		}
+		return all
+	}
+	for _, c := range []struct {
+		scores    []statistics.Observation
+		low, mean float64
+		by        statistics.Method
+		want      statistics.Interval // of bets by betting in testdata/reference.py
+	}{
+		{repeated(12, 0.5), 0, 0.5, statistics.Bets, statistics.Interval{Low: 0.31906192741425765, High: 0.6809380725857423}},
+		{repeated(12, 1.0/3, 1, 0.5, 0.5), 0, 7.0 / 12, statistics.Bets, statistics.Interval{Low: 0.37223891531663394, High: 0.7341150604881186}},
+		{repeated(12, 0, 1), 0, 0.5, statistics.Bets, statistics.Interval{Low: 0.31906192741425765, High: 0.6809380725857423}},
+		{repeated(12, 0.1), 0, 0.1, statistics.Bets, statistics.Interval{Low: 0.06381238548285151, High: 0.4256885306543362}},
+		{repeated(12, 0), -1, 0, statistics.Bets, statistics.Interval{Low: -0.3618761451714847, High: 0.3618761451714847}},
+		{repeated(12, 2.0/3-1.0/3, 1-2.0/3), -1, 1.0 / 3, statistics.Bets, statistics.Interval{Low: -0.14916819356197952, High: 0.5745840967809897}},
+		{repeated(2, 1), 0, 1, statistics.ClopperPearson, statistics.Interval{Low: math.Sqrt(0.025), High: 1}},
+		{repeated(2, 0), 0, 0, statistics.ClopperPearson, statistics.Interval{Low: 0, High: 1 - math.Sqrt(0.025)}},
+		{repeated(2, 1), -1, 1, statistics.ClopperPearson, statistics.Interval{Low: 2*math.Sqrt(0.025) - 1, High: 1}},
+	} {
+		if m := statistics.MeanOf(c.scores); m.StandardError != 0 {
+			t.Errorf("standard error of %v: got %v, want 0", c.scores[:2], m.StandardError)
+		}
+		i, by, ok := statistics.ScoreInterval(c.scores, c.low, 1)
+		if !ok || by != c.by || i.Low > c.mean || i.High < c.mean || !i.Within(c.low, 1) {
+			t.Errorf("interval of %v: got %v by %v, %v", c.scores[:2], i, by, ok)
+		}
+		near(t, "low", i.Low, c.want.Low)
+		near(t, "high", i.High, c.want.High)
 	}
 }
 

@@ -251,7 +251,13 @@ func facts(r *run, rollout analysis.Rollout) []fact {
 	if o == nil {
 		return slices.DeleteFunc(list, func(f fact) bool { return f.Text == "" })
 	}
-	list = append(list, fact{"calls", strconv.Itoa(o.Calls)}, fact{"end", strings.ReplaceAll(o.End, "_", " ")}, fact{"seed", strconv.FormatInt(o.Seed, 10)}, fact{"time", fmt.Sprintf("%.2f s", o.Seconds)})
+	if rollout.Calls != nil {
+		list = append(list, fact{"calls", strconv.Itoa(*rollout.Calls)})
+	}
+	list = append(list, fact{"end", strings.ReplaceAll(o.End, "_", " ")}, fact{"seed", strconv.FormatInt(o.Seed, 10)})
+	if rollout.Seconds != nil {
+		list = append(list, fact{"time", fmt.Sprintf("%.2f s", *rollout.Seconds)})
+	}
 	if o.Usage != nil && o.Usage.Agent != nil && o.Usage.Agent.InputTokens != nil && o.Usage.Agent.OutputTokens != nil {
 		list = append(list, fact{"tokens", fmt.Sprintf("%d in, %d out", *o.Usage.Agent.InputTokens, *o.Usage.Agent.OutputTokens)})
 	}

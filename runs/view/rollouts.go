@@ -118,16 +118,16 @@ var sortKeys = map[string]func(played) (value float64, ok bool){
 	},
 	"turns": func(p played) (float64, bool) { return float64(p.Turns), true },
 	"calls": func(p played) (float64, bool) {
-		if p.Outcome == nil {
+		if p.Calls == nil {
 			return 0, false
 		}
-		return float64(p.Outcome.Calls), true
+		return float64(*p.Calls), true
 	},
 	"seconds": func(p played) (float64, bool) {
-		if p.Outcome == nil {
+		if p.Seconds == nil {
 			return 0, false
 		}
-		return p.Outcome.Seconds, true
+		return *p.Seconds, true
 	},
 }
 
@@ -268,8 +268,11 @@ func newTableRow(p played, state string, static bool, categories []string) table
 	if p.Score != nil {
 		shown.ScoreText = explain.Number(*p.Score)
 	}
-	if p.Outcome != nil {
-		shown.Calls, shown.Time = strconv.Itoa(p.Outcome.Calls), strconv.FormatFloat(p.Outcome.Seconds, 'f', 2, 64)
+	if p.Calls != nil {
+		shown.Calls = strconv.Itoa(*p.Calls)
+	}
+	if p.Seconds != nil {
+		shown.Time = strconv.FormatFloat(*p.Seconds, 'f', 2, 64)
 	}
 	if p.flagged() {
 		shown.User = "flagged"

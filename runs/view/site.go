@@ -248,7 +248,7 @@ func (s *Site) show(ctx context.Context, runs []*analysis.Run, state []*progress
 		v = &same
 	} else {
 		computed := newEventual(&s.group, func(settle func(*analysis.Report, error)) {
-			settle(analysis.NewReportContext(ctx, runs, passAt))
+			settle(analysis.NewReport(ctx, runs, passAt))
 			s.news.add()
 		})
 		v.report = computed.get

@@ -73,8 +73,17 @@ func New(runs []*analysis.Run, scenarios map[string]*scenariov1.Scenario, evalua
 		}
 		v.runs = append(v.runs, r)
 	}
-	report := sync.OnceValue(func() *analysis.Report { return analysis.NewReport(runs, passAt) })
-	v.report = func(context.Context) (*analysis.Report, error) { return report(), nil }
+	var computing sync.Mutex
+	var report *analysis.Report
+	v.report = func(ctx context.Context) (*analysis.Report, error) {
+		computing.Lock()
+		defer computing.Unlock()
+		var err error
+		if report == nil { // who asks next begins anew after an error
+			report, err = analysis.NewReport(ctx, runs, passAt)
+		}
+		return report, err
+	}
 	v.comparison = sync.OnceValues(func() (*analysis.Comparison, error) { return analysis.Compare(runs) })
 	v.choices = sync.OnceValue(v.newChoices)
 	return v

@@ -105,6 +105,32 @@ func withViewer(t *testing.T, scenarios map[string]*scenariov1.Scenario, do func
 	}
 }
 
+// TestUnknownEffort shows no calls and no time of a rollout whose source has none.
+func TestUnknownEffort(t *testing.T) {
+	summary := &resultfile.Summary{Scenarios: []resultfile.ScenarioResult{{Name: "a", Similarity: "1.0"}}}
+	record := &results.Run{Trials: 1, Rollouts: []results.Outcome{{Name: "a"}}}
+	for _, c := range []struct {
+		run         *analysis.Run
+		calls, time string
+		facts       []string
+	}{
+		{analysis.NewRun("sweep", summary, record), "–", "–", nil},
+		{analysis.OpenRun("file", summary, results.NewReader("file", record, summary, nil)), "0", "–", []string{"calls"}},
+	} {
+		v := New([]*analysis.Run{c.run}, nil, nil)
+		row := newTableRow(v.selected(nil)[0], "", false, nil)
+		var shown []string
+		for _, f := range facts(v.runs[0], v.runs[0].rollouts[0]) {
+			if f.Name == "calls" || f.Name == "time" {
+				shown = append(shown, f.Name)
+			}
+		}
+		if row.Calls != c.calls || row.Time != c.time || !slices.Equal(shown, c.facts) {
+			t.Errorf("%s: got calls %s, time %s and facts %v, want %s, %s and %v", c.run.Directory, row.Calls, row.Time, shown, c.calls, c.time, c.facts)
+		}
+	}
+}
+
 // get asks a handler for a path.
 func get(t *testing.T, handler http.Handler, path string, change func(*http.Request)) *httptest.ResponseRecorder {
 	t.Helper()

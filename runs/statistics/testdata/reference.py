@@ -6,6 +6,8 @@ pip install scipy==1.17.1 statsmodels==0.15.0, then python reference.py > refere
 import itertools
 import json
 import math
+from collections import Counter
+from fractions import Fraction
 
 import numpy as np
 import statsmodels.api as sm
@@ -24,10 +26,23 @@ def clustered(values, clusters):
 
 
 def sign_flip(values, clusters):
-    sums = [sum(v for v, c in zip(values, clusters) if c == name) for name in dict.fromkeys(clusters)]
-    total = abs(sum(sums)) - 1e-12
-    signs = itertools.product([1, -1], repeat=len(sums))
-    return sum(abs(np.dot(s, sums)) >= total for s in signs) / 2 ** len(sums)
+    """Counts the signs that give each total, in fractions."""
+    fractions = [Fraction(v).limit_denominator(3000) for v in values]
+    sums = [sum(v for v, c in zip(fractions, clusters) if c == name) for name in dict.fromkeys(clusters)]
+    totals = Counter({Fraction(0): 1})
+    for s in sums:
+        more = Counter()
+        for total, count in totals.items():
+            more[total + s] += count
+            more[total - s] += count
+        totals = more
+    return sum(count for total, count in totals.items() if abs(total) >= abs(sum(sums))) / 2 ** len(sums)
+
+
+def thirds(random, clusters):
+    """Differences of scores that are multiples of 1/3: many signs give the same total."""
+    values = [b / 3 - a / 3 for a, b in random.integers(0, 4, (clusters, 2)).tolist()]
+    return {"differences": values, "p": sign_flip(values, range(clusters))}
 
 
 def exact(values, clusters):
@@ -127,7 +142,9 @@ def main():
         values = np.round(random.normal(effect, 0.3, n).clip(low, 1), 3).tolist()
         bets.append({"draws": values, "low": low, "miss": 0.05, "interval": betting(values, low, 1, 0.05)})
     courses = [flips(random, n, effect) for n, effect in [(6, 0.6), (8, 0.3), (10, 0.2), (10, 0.4), (10, 0), (11, 0.3)]]
-    print(json.dumps({"bets": bets, "courses": courses, "cases": cases, "passes": passes, "p": p, "holm": multipletests(p, method="holm")[1].tolist(), "quantiles": quantiles}, indent=1))
+    random = np.random.default_rng(8)
+    ties = [thirds(random, n) for n in (1, 2, 7, 18, 18, 19, 19, 20, 20, 20)]
+    print(json.dumps({"ties": ties, "bets": bets, "courses": courses, "cases": cases, "passes": passes, "p": p, "holm": multipletests(p, method="holm")[1].tolist(), "quantiles": quantiles}, indent=1))
 
 
 main()

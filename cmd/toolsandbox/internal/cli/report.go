@@ -34,11 +34,12 @@ directory of the original, or a file of another tool (see docs/results.md); ther
 			if err != nil {
 				return err
 			}
-			reported := analysis.NewReport(runs, passAt)
-			if card {
-				if err := reported.AddCards(); err != nil {
-					return err
-				}
+			reported, err := analysis.NewReport(cmd.Context(), runs, passAt)
+			if err == nil && card {
+				err = reported.AddCards()
+			}
+			if err != nil {
+				return err
 			}
 			if err := figure.Draw(cmd.ErrOrStderr(), plots, reported); err != nil {
 				return err
