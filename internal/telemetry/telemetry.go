@@ -156,8 +156,8 @@ func (t *Telemetry) Content() bool { return t.Enabled() && t.content }
 // flushLimit is the timeout of Finish.
 const flushLimit = 2 * time.Second
 
-// Finish flushes pending data for up to two seconds, also when ctx is done, and stops the export. It
-// logs what was not sent.
+// Finish flushes pending data for up to two seconds, also when ctx is done, and stops the export.
+// It logs what was not sent.
 func (t *Telemetry) Finish(ctx context.Context, logger *slog.Logger) {
 	flush, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushLimit)
 	defer cancel()

@@ -73,8 +73,8 @@ func (c *cancellations) end(sweep string, r *activeTurn) {
 	}
 }
 
-// apply applies the control state of a sweep. That of a deleted one is empty: another sweep may have
-// its id once its mark is removed.
+// apply applies the control state of a sweep. That of a deleted one is empty: another sweep may
+// have its id once its mark is removed.
 func (c *cancellations) apply(sweep string, control *busv1.SweepControl) {
 	if control.CancelledRound != nil {
 		c.markCancelled(sweep, control.GetCancelledRound())

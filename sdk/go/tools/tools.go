@@ -13,8 +13,8 @@ import (
 	toolsv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/tools/v1"
 )
 
-// Row is a row of a table by column: texts, booleans, numbers and nil. In rows that a call receives,
-// a number is a json.Number, which keeps all digits and whether it is an integer.
+// Row is a row of a table by column: texts, booleans, numbers and nil. In rows that a call
+// receives, a number is a json.Number, which keeps all digits and whether it is an integer.
 type Row = map[string]any
 
 // Call is the context of one call: its inputs besides the arguments, and its changes. It is valid

@@ -118,9 +118,9 @@ func (p *program) explain(err error) error {
 	return errors.New(p.secrets.redact(text))
 }
 
-// messageReader reads the messages of a program, one a line. MCP allows nothing else on the standard
-// output, but many programs also log there. Such lines go to log, as if they were written to the
-// standard error.
+// messageReader reads the messages of a program, one a line. MCP allows nothing else on the
+// standard output, but many programs also log there. Such lines go to log, as if they were written
+// to the standard error.
 type messageReader struct {
 	io.Closer
 
