@@ -36,6 +36,7 @@ RACE = $(eval RACE := $(shell for dir in $(TESTED); do ! grep -qE '$(CONCURRENT)
 CLI := $(CURDIR)/cmd/toolsandbox/internal/cli
 INTERP := $(CURDIR)/python/interp
 UNRACED := $(CURDIR)/e2e $(CLI) $(INTERP)
+SERVICES := $(CURDIR)/services/%
 PLAYED := ^(TestRun|TestConcurrent$$)
 # A file of a package of RACE with the constraint !race has tests that take several times as long with the race detector and
 # start nothing that another test of the package does not start too. They run without it.
@@ -126,10 +127,11 @@ test-long: $(VENV)/ready $(EXAMPLES)/ready $(MCP)/ready $(READERS)/ready $(AXE)/
 	go test $(TEST_FLAGS) -run '$(LONG)' -race $(filter-out $(UNRACED),$(filter $(RACE),$(LATE)))
 	go test $(TEST_FLAGS) $(call only,$(filter TestLong%,$(ALONE_NAMES))) $(filter $(LATE),$(ALONE_DIRS))
 
-# Many tests of the first wait for other processes and for deadlines: meanwhile the others run.
+# Many tests of the first wait for other processes and for deadlines: meanwhile the others run. What ends first goes on
+# with the third.
 .PHONY: test-all
 test-all: ## Run all tests once, quick and long, with the race detector wherever goroutines run
-	$(MAKE) --no-print-directory --jobs=2 test-plain test-race
+	$(MAKE) --no-print-directory --jobs=2 test-plain test-race test-race-services
 
 .PHONY: test-plain
 test-plain: $(VENV)/ready $(EXAMPLES)/ready $(MCP)/ready $(READERS)/ready $(AXE)/axe.min.js
@@ -137,9 +139,13 @@ test-plain: $(VENV)/ready $(EXAMPLES)/ready $(MCP)/ready $(READERS)/ready $(AXE)
 
 .PHONY: test-race
 test-race: test-python
-	go test $(TEST_FLAGS) -p 1 -parallel 4 -race $(filter-out $(UNRACED),$(RACE))
+	go test $(TEST_FLAGS) -p 1 -parallel 4 -race $(filter-out $(SERVICES) $(UNRACED),$(RACE))
 	go test $(TEST_FLAGS) -p 1 -parallel 4 $(call only,$(ALONE_NAMES)) $(ALONE_DIRS)
 	go test $(TEST_FLAGS) -race -run '$(PLAYED)' $(CLI) $(INTERP)
+
+.PHONY: test-race-services
+test-race-services:
+	go test $(TEST_FLAGS) -p 1 -parallel 4 -race $(filter $(SERVICES),$(RACE))
 
 # It compiles the program four times, so it is no part of test-long.
 .PHONY: test-release
