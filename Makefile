@@ -36,7 +36,7 @@ RACE = $(eval RACE := $(shell for dir in $(TESTED); do ! grep -qE '$(CONCURRENT)
 CLI := $(CURDIR)/cmd/toolsandbox/internal/cli
 INTERP := $(CURDIR)/python/interp
 UNRACED := $(CURDIR)/e2e $(CLI) $(INTERP)
-SERVICES := $(CURDIR)/services/%
+IN_SERVICES := $(CURDIR)/services/%
 PLAYED := ^(TestRun|TestConcurrent$$)
 # A file of a package of RACE with the constraint !race has tests that take several times as long with the race detector and
 # start nothing that another test of the package does not start too. They run without it.
@@ -139,13 +139,13 @@ test-plain: $(VENV)/ready $(EXAMPLES)/ready $(MCP)/ready $(READERS)/ready $(AXE)
 
 .PHONY: test-race
 test-race: test-python
-	go test $(TEST_FLAGS) -p 1 -parallel 4 -race $(filter-out $(SERVICES) $(UNRACED),$(RACE))
+	go test $(TEST_FLAGS) -p 1 -parallel 4 -race $(filter-out $(IN_SERVICES) $(UNRACED),$(RACE))
 	go test $(TEST_FLAGS) -p 1 -parallel 4 $(call only,$(ALONE_NAMES)) $(ALONE_DIRS)
 	go test $(TEST_FLAGS) -race -run '$(PLAYED)' $(CLI) $(INTERP)
 
 .PHONY: test-race-services
 test-race-services:
-	go test $(TEST_FLAGS) -p 1 -parallel 4 -race $(filter $(SERVICES),$(RACE))
+	go test $(TEST_FLAGS) -p 1 -parallel 4 -race $(filter $(IN_SERVICES),$(RACE))
 
 # It compiles the program four times, so it is no part of test-long.
 .PHONY: test-release
