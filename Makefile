@@ -127,25 +127,27 @@ test-long: $(VENV)/ready $(EXAMPLES)/ready $(MCP)/ready $(READERS)/ready $(AXE)/
 	go test $(TEST_FLAGS) -run '$(LONG)' -race $(filter-out $(UNRACED),$(filter $(RACE),$(LATE)))
 	go test $(TEST_FLAGS) $(call only,$(filter TestLong%,$(ALONE_NAMES))) $(filter $(LATE),$(ALONE_DIRS))
 
-# Many tests of the first wait for other processes and for deadlines: meanwhile the others run. What ends first goes on
-# with the third.
+# Many tests of the first wait for other processes and for deadlines: meanwhile the others run, one after the other.
 .PHONY: test-all
 test-all: ## Run all tests once, quick and long, with the race detector wherever goroutines run
-	$(MAKE) --no-print-directory --jobs=2 test-plain test-race test-race-services
+	$(MAKE) --no-print-directory --jobs=2 test-plain test-race-services test-race test-race-cli test-python
 
 .PHONY: test-plain
 test-plain: $(VENV)/ready $(EXAMPLES)/ready $(MCP)/ready $(READERS)/ready $(AXE)/axe.min.js
 	go test $(TEST_FLAGS) -p 2 -parallel 4 $(UNRACED) $(filter-out $(RACE),$(TESTED))
 
 .PHONY: test-race
-test-race: test-python
+test-race: $(VENV)/ready
 	go test $(TEST_FLAGS) -p 1 -parallel 4 -race $(filter-out $(IN_SERVICES) $(UNRACED),$(RACE))
 	go test $(TEST_FLAGS) -p 1 -parallel 4 $(call only,$(ALONE_NAMES)) $(ALONE_DIRS)
-	go test $(TEST_FLAGS) -race -run '$(PLAYED)' $(CLI) $(INTERP)
 
 .PHONY: test-race-services
-test-race-services:
+test-race-services: $(VENV)/ready
 	go test $(TEST_FLAGS) -p 1 -parallel 4 -race $(filter $(IN_SERVICES),$(RACE))
+
+.PHONY: test-race-cli
+test-race-cli: $(VENV)/ready
+	go test $(TEST_FLAGS) -race -run '$(PLAYED)' $(CLI) $(INTERP)
 
 # It compiles the program four times, so it is no part of test-long.
 .PHONY: test-release
