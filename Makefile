@@ -127,9 +127,11 @@ test-long: $(VENV)/ready $(EXAMPLES)/ready $(MCP)/ready $(READERS)/ready $(AXE)/
 	go test $(TEST_FLAGS) -run '$(LONG)' -race $(filter-out $(UNRACED),$(filter $(RACE),$(LATE)))
 	go test $(TEST_FLAGS) $(call only,$(filter TestLong%,$(ALONE_NAMES))) $(filter $(LATE),$(ALONE_DIRS))
 
-# Many tests of the first wait for other processes and for deadlines: meanwhile the others run, one after the other.
+# Many tests of the first, which takes longest, wait for other processes and for deadlines: meanwhile the others run, one
+# after the other.
 .PHONY: test-all
 test-all: ## Run all tests once, quick and long, with the race detector wherever goroutines run
+	$(MAKE) --no-print-directory --jobs=2 $(VENV)/ready $(EXAMPLES)/ready $(MCP)/ready $(READERS)/ready $(AXE)/axe.min.js
 	$(MAKE) --no-print-directory --jobs=2 test-plain test-race-services test-race test-race-cli test-python
 
 .PHONY: test-plain
