@@ -50,8 +50,8 @@ const ArgumentNameSuffix = "_3_distraction_tools_arg_name_scrambled"
 // whose calls are not executed lack it.
 const FailingToolsSuffix = "_failing_tools"
 
-// NamedVariants returns the variants that every base scenario has: those of AllVariants, and those
-// of ArgumentNameSuffix and FailingToolsSuffix. The caller owns the result.
+// NamedVariants returns the variants that base scenarios have, as far as they apply: those of
+// AllVariants, of ArgumentNameSuffix and of FailingToolsSuffix. The caller owns the result.
 func NamedVariants() []Variant {
 	const few, names = setupv1.Augmentation_AUGMENTATION_THREE_DISTRACTION_TOOLS, setupv1.Augmentation_AUGMENTATION_ARG_NAME_SCRAMBLED
 	return append(AllVariants(), Variant{ArgumentNameSuffix, []setupv1.Augmentation{few, names}},

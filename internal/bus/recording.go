@@ -103,18 +103,20 @@ func (b Recordings) SpendingAfter(ctx context.Context, sweepID string, revision 
 		FilterSubject: sweepTurnsSubject(sweepID), DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: revision + 1, HeadersOnly: true,
 	}
 	last = revision
+	turns := make(map[uint64]Cost) // by sequence: a message may be visited twice, after later ones
 	err = b.readWith(ctx, recordingStream, cfg, func(msg jetstream.Msg) {
-		meta, err := msg.Metadata()
-		if err != nil || meta.Sequence.Stream <= last { // visited before
-			return
-		}
-		last = meta.Sequence.Stream
-		if text := msg.Headers().Get(headerAdded); text != "" {
-			added = added.Plus(parseCost(text))
+		if meta, err := msg.Metadata(); err == nil {
+			last = max(last, meta.Sequence.Stream)
+			if text := msg.Headers().Get(headerAdded); text != "" {
+				turns[meta.Sequence.Stream] = parseCost(text)
+			}
 		}
 	})
 	if err != nil {
 		return Cost{}, 0, fmt.Errorf("read what sweep %s has spent: %w", sweepID, err)
+	}
+	for _, spent := range turns {
+		added = added.Plus(spent)
 	}
 	return added, last, nil
 }

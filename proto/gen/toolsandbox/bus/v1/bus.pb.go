@@ -417,8 +417,8 @@ type Fork struct {
 	Edited bool `protobuf:"varint,3,opt,name=edited,proto3" json:"edited,omitempty"`
 	// Number of the origin's trial. The first trial of the fork has the same number and seed.
 	Trial int32 `protobuf:"varint,4,opt,name=trial,proto3" json:"trial,omitempty"`
-	// Number of the trial with whose seed calls fail in all trials of the fork: trial or, if the origin
-	// is a fork, its failing_trial.
+	// Number of the trial with whose seed calls fail in all trials of the fork: trial or, if the
+	// origin is a fork, its failing_trial.
 	FailingTrial  int32 `protobuf:"varint,5,opt,name=failing_trial,json=failingTrial,proto3" json:"failing_trial,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
