@@ -67,7 +67,12 @@ func Run(ctx context.Context, cfg Config, node rpc.Network, stores bus.AgentGate
 	}()
 	go func() {
 		defer cancel()
-		followed <- stores.WatchControl(drained, "", server.cancelled.apply)
+		followed <- stores.WatchControl(drained, "", func(sweepID string, control *busv1.SweepControl) {
+			server.cancelled.apply(sweepID, control)
+			if control.GetDeleted() {
+				budget.Forget(sweepID)
+			}
+		})
 	}()
 	err = server.serve(ctx, work, node, replicas)
 	stop()

@@ -33,9 +33,9 @@ func (l *Limiter) sweepSpend(ctx context.Context, sweep string) (*sweepSpend, er
 	l.mu.Lock()
 	now := time.Now()
 	s := l.spends[sweep]
-	if s == nil || s.isIdle(now) { // another sweep may have got the id
+	if s == nil {
 		for name, old := range l.spends {
-			if old.isIdle(now) {
+			if old.running == 0 && now.Sub(old.active) > idleTimeout {
 				old.cancel()
 				delete(l.spends, name)
 			}
@@ -48,8 +48,18 @@ func (l *Limiter) sweepSpend(ctx context.Context, sweep string) (*sweepSpend, er
 	return s, s.load(ctx)
 }
 
-func (s *sweepSpend) isIdle(now time.Time) bool {
-	return s.running == 0 && now.Sub(s.active) > idleTimeout
+// Forget drops what a deleted sweep has spent. Another sweep may have its id later. A nil limiter
+// knows of none.
+func (l *Limiter) Forget(sweep string) {
+	if l == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if s := l.spends[sweep]; s != nil {
+		s.cancel()
+		delete(l.spends, sweep)
+	}
 }
 
 // load reads the spending so far, and starts to follow that of other replicas.

@@ -75,6 +75,24 @@ func TestSpendOfOthers(t *testing.T) {
 	})
 }
 
+// TestSpendOfDeletedSweep gives the id of a deleted sweep, which has spent its limit, to another.
+func TestSpendOfDeletedSweep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newMemory()
+		limiter := replica(t, store, "r", nil)
+		d := request("s")
+		d.Limit = Cost{Tokens: 10_000}
+		for sweep := range 2 {
+			if began, _ := exhaust(t, []*Limiter{limiter}, d, Cost{Tokens: 1000}); began < 10 {
+				t.Errorf("sweep %d: got %d requests of 1000 tokens within a limit of 10000, want 10", sweep, began)
+			}
+			limiter.Forget("s")
+			synctest.Wait() // nobody follows the turns any more
+			store.turns = nil
+		}
+	})
+}
+
 func TestSpendLimit(t *testing.T) {
 	priced := request("s")
 	priced.Estimate.Micros = 7000
