@@ -49,7 +49,8 @@ func (o *options) playTeams(ctx context.Context, services *cluster.Cluster) erro
 	group, playing := errgroup.WithContext(ctx)
 	for i, team := range teams() {
 		group.Go(func() (err error) {
-			flags := append([]string{"--sweep-id", team, "--out", filepath.Join(o.dir, team)}, services.ClientArgs()...)
+			// Tables, the default of as many rollouts, have the order in which these end.
+			flags := append([]string{"--sweep-id", team, "--results", "files", "--out", filepath.Join(o.dir, team)}, services.ClientArgs()...)
 			clients[i], err = o.toolsandbox(playing, environmentOf(team), flags...)
 			ends[i] = time.Since(start)
 			return err
