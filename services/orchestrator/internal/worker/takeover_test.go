@@ -58,16 +58,18 @@ func checkMessages(t *testing.T, state *rollout.State, want []*worldv1.Message, 
 // worker hears of the answer. What computed players say is written at the end, calls of others are
 // written with their answers, and what others say otherwise is written at once.
 func TestTakeover(t *testing.T) {
-	s := newStage(t)
-	want := s.calm(t)
+	t.Parallel()
 	for players, left := range map[string][calls]int{ // entries, when it is stopped at a call
 		"computed": {}, "others": {0, 1, 1, 2, 3, 3},
 	} {
-		s.computed = players == "computed"
 		for call, entries := range left {
 			for _, lost := range []string{"request", "answer"} {
 				t.Run(fmt.Sprintf("%s, call %d, %s lost", players, call, lost), func(t *testing.T) {
-					s.takeOver(t, fmt.Sprintf("take-%s.%d-%s", players, call, lost), call, lost, entries, want)
+					t.Parallel()
+					s := newStage(t)
+					want := s.calm(t)
+					s.computed = players == "computed"
+					s.takeOver(t, "take.0", call, lost, entries, want)
 				})
 			}
 		}
@@ -77,21 +79,22 @@ func TestTakeover(t *testing.T) {
 // TestTakeoverOfFork is TestTakeover for a fork from message 5. The next worker plays the given
 // turns again, and asks nobody for them. A kill in the middle of them leaves no entry.
 func TestTakeoverOfFork(t *testing.T) {
-	s := newStage(t)
-	want := s.calm(t)
-	s.fork = &busv1.Fork{Origin: "calm.0", Message: 5}
-	s.gateway.respond = func(_ context.Context, req *agentgwv1.RespondRequest) (*agentgwv1.RespondResponse, error) {
-		if req.GetIndex() < s.fork.GetMessage() {
-			return nil, status.Errorf(codes.Internal, "message %d is asked for, but it is given", req.GetIndex())
-		}
-		return nil, nil
-	}
+	t.Parallel()
 	for call, entries := range []int{0, 0, 1, 2, 2} { // the session, the given calls, agent, user, the user's call
 		for _, lost := range []string{"request", "answer"} {
 			t.Run(fmt.Sprintf("call %d, %s lost", call, lost), func(t *testing.T) {
-				id := fmt.Sprintf("fork.%d-%s", call, lost)
-				s.give(t, id, want)
-				s.takeOver(t, id, call, lost, entries, want)
+				t.Parallel()
+				s := newStage(t)
+				want := s.calm(t)
+				s.fork = &busv1.Fork{Origin: "calm.0", Message: 5}
+				s.gateway.respond = func(_ context.Context, req *agentgwv1.RespondRequest) (*agentgwv1.RespondResponse, error) {
+					if req.GetIndex() < s.fork.GetMessage() {
+						return nil, status.Errorf(codes.Internal, "message %d is asked for, but it is given", req.GetIndex())
+					}
+					return nil, nil
+				}
+				s.give(t, "fork.0", want)
+				s.takeOver(t, "fork.0", call, lost, entries, want)
 			})
 		}
 	}
