@@ -108,18 +108,14 @@ run-distributed: ## Run a sweep over four service processes and a NATS server on
 LONG := ^TestLong
 LATE = $(shell grep -lE '^func $(LONG:^%=%)' $(wildcard $(addsuffix /*_test.go,$(TESTED))) | xargs -n 1 dirname | sort -u)
 
-# Many wait for disks, deadlines and other processes: more packages and tests at once than cores keep the cores busy.
-AT_ONCE = -p $(shell echo $$(($$(nproc) * 3 / 2))) -parallel $(shell echo $$(($$(nproc) * 2)))
-QUICK = $(AT_ONCE) -skip '$(LONG)'
+# Which tests the targets below run, all if empty.
+SELECT =
 
+# Many tests of the first, which takes longest, wait for other processes and for deadlines: meanwhile the others run, one
+# after the other.
 .PHONY: test
-test: test-go test-python ## Run the tests that are quick, with the race detector where goroutines run
-
-.PHONY: test-go
-test-go: $(VENV)/ready
-	go test $(TEST_FLAGS) $(QUICK) $(UNRACED) $(filter-out $(RACE),$(TESTED))
-	go test $(TEST_FLAGS) $(QUICK) -race $(filter-out $(UNRACED),$(RACE))
-	go test $(TEST_FLAGS) $(QUICK) $(call only,$(ALONE_NAMES)) $(ALONE_DIRS)
+test: $(VENV)/ready ## Run the tests that are quick, with the race detector where goroutines run
+	$(MAKE) --no-print-directory --jobs=2 SELECT="-skip '$(LONG)'" test-plain test-race-services test-race test-python
 
 .PHONY: test-long
 test-long: $(VENV)/ready $(EXAMPLES)/ready $(MCP)/ready $(READERS)/ready $(AXE)/axe.min.js ## Run the tests that take long: kills, damage, isolation, the commands of the docs, examples
@@ -127,25 +123,23 @@ test-long: $(VENV)/ready $(EXAMPLES)/ready $(MCP)/ready $(READERS)/ready $(AXE)/
 	go test $(TEST_FLAGS) -run '$(LONG)' -race $(filter-out $(UNRACED),$(filter $(RACE),$(LATE)))
 	go test $(TEST_FLAGS) $(call only,$(filter TestLong%,$(ALONE_NAMES))) $(filter $(LATE),$(ALONE_DIRS))
 
-# Many tests of the first, which takes longest, wait for other processes and for deadlines: meanwhile the others run, one
-# after the other.
 .PHONY: test-all
 test-all: ## Run all tests once, quick and long, with the race detector wherever goroutines run
 	$(MAKE) --no-print-directory --jobs=2 $(VENV)/ready $(EXAMPLES)/ready $(MCP)/ready $(READERS)/ready $(AXE)/axe.min.js
 	$(MAKE) --no-print-directory --jobs=2 test-plain test-race-services test-race test-race-cli test-python
 
 .PHONY: test-plain
-test-plain: $(VENV)/ready $(EXAMPLES)/ready $(MCP)/ready $(READERS)/ready $(AXE)/axe.min.js
-	go test $(TEST_FLAGS) -p 2 -parallel 4 $(UNRACED) $(filter-out $(RACE),$(TESTED))
+test-plain: $(VENV)/ready
+	go test $(TEST_FLAGS) $(SELECT) -p 2 -parallel 4 $(UNRACED) $(filter-out $(RACE),$(TESTED))
 
 .PHONY: test-race
 test-race: $(VENV)/ready
-	go test $(TEST_FLAGS) -p 1 -parallel 4 -race $(filter-out $(IN_SERVICES) $(UNRACED),$(RACE))
-	go test $(TEST_FLAGS) -p 1 -parallel 4 $(call only,$(ALONE_NAMES)) $(ALONE_DIRS)
+	go test $(TEST_FLAGS) $(SELECT) -p 1 -parallel 4 -race $(filter-out $(IN_SERVICES) $(UNRACED),$(RACE))
+	go test $(TEST_FLAGS) $(SELECT) -p 1 -parallel 4 $(call only,$(ALONE_NAMES)) $(ALONE_DIRS)
 
 .PHONY: test-race-services
 test-race-services: $(VENV)/ready
-	go test $(TEST_FLAGS) -p 1 -parallel 4 -race $(filter $(IN_SERVICES),$(RACE))
+	go test $(TEST_FLAGS) $(SELECT) -p 1 -parallel 4 -race $(filter $(IN_SERVICES),$(RACE))
 
 .PHONY: test-race-cli
 test-race-cli: $(VENV)/ready
@@ -194,7 +188,7 @@ conform: ## Compare the services with the recordings of the original program in 
 
 .PHONY: cases
 cases: $(VENV)/ready ## Run the programs of ../shared/cases, one fault each, against this program
-	go test $(TEST_FLAGS) -run '^TestCases$$' -v ./e2e
+	go test $(TEST_FLAGS) -run '^TestLongCases$$' -v ./e2e
 
 # Every kind of difference is in docs/differences.md.
 PROGRAMS ?= 25000

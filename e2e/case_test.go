@@ -10,9 +10,9 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/testkit/vectortest"
 )
 
-// TestCases runs the programs of shared/cases, each of which shows one fault that users of such
+// TestLongCases runs the programs of shared/cases, each of which shows one fault that users of such
 // programs report.
-func TestCases(t *testing.T) {
+func TestLongCases(t *testing.T) {
 	t.Parallel()
 	programs, err := filepath.Glob(filepath.Join(vectortest.Dir(t, ".."), "cases", "*.py"))
 	if err != nil || len(programs) == 0 {

@@ -52,23 +52,27 @@ func runVectors(t *testing.T, args ...string) conformanceReport {
 	return got
 }
 
-// TestConformance runs the vectors through the services of one process.
-func TestConformance(t *testing.T) {
+// TestLongConformance runs the vectors through the services of one process.
+func TestLongConformance(t *testing.T) {
 	t.Parallel()
-	for _, test := range []struct {
-		name string
-		args []string
-	}{
-		{"evaluation", []string{vectortest.Dir(t, "evaluation")}},
-		{"scores of trajectories", []string{vectortest.Dir(t, "trajectories"), "--score-only"}},
-		{"trajectories", []string{vectortest.Dir(t, "trajectories")}},
-		{"tools", []string{vectortest.Dir(t, "tools")}},
-		{"roles", []string{vectortest.Dir(t, "roles")}},
-		{"euroeval", []string{vectortest.Dir(t, "euroeval")}},
-	} {
-		t.Run(test.name, func(t *testing.T) {
+	tests := map[string][]string{
+		"evaluation":             {vectortest.Dir(t, "evaluation")},
+		"scores of trajectories": {vectortest.Dir(t, "trajectories"), "--score-only"},
+		"trajectories":           {vectortest.Dir(t, "trajectories")},
+		"tools":                  {vectortest.Dir(t, "tools")},
+		"euroeval":               {vectortest.Dir(t, "euroeval")},
+	}
+	roles, err := filepath.Glob(filepath.Join(vectortest.Dir(t, "roles"), "*.jsonl"))
+	if err != nil || len(roles) == 0 {
+		t.Fatalf("no vectors of roles: %v", err)
+	}
+	for _, file := range roles { // each waits for its servers' time-outs
+		tests["roles of "+filepath.Base(file)] = []string{file}
+	}
+	for name, args := range tests {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := runVectors(t, test.args...); got.Failed > 0 {
+			if got := runVectors(t, args...); got.Failed > 0 {
 				t.Errorf("failed: got %d, want 0", got.Failed)
 			}
 		})

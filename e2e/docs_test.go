@@ -293,7 +293,7 @@ var (
 	quotedPath = regexp.MustCompile("`([A-Za-z0-9][A-Za-z0-9._-]*/[A-Za-z0-9._/-]*)`")
 	packFile   = regexp.MustCompile(`^tools/[^/]+\.(py|json)$`)
 	testName   = regexp.MustCompile(`\b(?:Test|Benchmark|Fuzz)[A-Z]\w*`)
-	scriptName = regexp.MustCompile(`TestScripts/(\w+)`)
+	scriptName = regexp.MustCompile(`Test(Long)?Scripts/(\w+)`)
 	punctuated = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 )
 
@@ -390,8 +390,8 @@ func TestDocumentedTests(t *testing.T) {
 			}
 		}
 		for _, match := range scriptName.FindAllStringSubmatch(text, -1) {
-			if !exists(filepath.Join("e2e", "testdata", "script", match[1]+".txtar")) {
-				t.Errorf("%s: no script is called %s", page, match[1])
+			if !exists(filepath.Join("e2e", "testdata", "script", strings.ToLower(match[1]), match[2]+".txtar")) {
+				t.Errorf("%s: no script is called %s", page, match[2])
 			}
 		}
 	}

@@ -17,9 +17,15 @@ func TestScripts(t *testing.T) {
 	runScripts(t, "*.txtar", nil)
 }
 
-// TestScriptsOverFourProcesses runs the scripts that replay or resume rollouts, as a client of four
-// services.
-func TestScriptsOverFourProcesses(t *testing.T) {
+// TestLongScripts runs the scripts of several seconds each.
+func TestLongScripts(t *testing.T) {
+	t.Parallel()
+	runScripts(t, filepath.Join("long", "*.txtar"), nil)
+}
+
+// TestLongScriptsOverFourProcesses runs the scripts that replay or resume rollouts, as a client of
+// four services.
+func TestLongScriptsOverFourProcesses(t *testing.T) {
 	t.Parallel()
 	services := start(t)
 	runScripts(t, "run*.txtar", []string{

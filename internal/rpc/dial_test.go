@@ -17,9 +17,9 @@ import (
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 )
 
-// TestNothingListens checks that a client gives up soon on an address that no service has ever
+// TestLongNothingListens checks that a client gives up soon on an address that no service has ever
 // answered at, and says what is wrong there.
-func TestNothingListens(t *testing.T) {
+func TestLongNothingListens(t *testing.T) {
 	t.Parallel()
 	closed := porttest.Address(t)
 	web := httptest.NewServer(http.NotFoundHandler())

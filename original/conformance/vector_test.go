@@ -17,7 +17,7 @@ func vectors(t *testing.T, pattern string) []string {
 	return files
 }
 
-// TestDecodeVectors decodes the first lines of every file of every kind. TestConformance of e2e
+// TestDecodeVectors decodes the first lines of every file of every kind. TestLongConformance of e2e
 // runs them all.
 func TestDecodeVectors(t *testing.T) {
 	const firstLines = 50

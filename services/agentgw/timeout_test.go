@@ -54,9 +54,9 @@ func TestSlowModel(t *testing.T) {
 	}
 }
 
-// TestTimeouts asks a provider that never answers. A round of a rollout waits for two time-outs of
-// a turn, in one request for it or in several, and ends as a failure of the provider.
-func TestTimeouts(t *testing.T) {
+// TestLongTimeouts asks a provider that never answers. A round of a rollout waits for two time-outs
+// of a turn, in one request for it or in several, and ends as a failure of the provider.
+func TestLongTimeouts(t *testing.T) {
 	t.Parallel()
 	const timeout = time.Second // for a request to arrive on a busy machine
 	var asked atomic.Int64

@@ -320,9 +320,9 @@ func TestLongProgress(t *testing.T) {
 	}
 }
 
-// TestRunSlowServer plays 24 rollouts at once with a server that answers 20 requests in the time of
-// one. Requests time out at first, a warning says what to do, and every rollout has a score.
-func TestRunSlowServer(t *testing.T) {
+// TestLongSlowServer plays 24 rollouts at once with a server that answers 20 requests in the time
+// of one. Requests time out at first, a warning says what to do, and every rollout has a score.
+func TestLongSlowServer(t *testing.T) {
 	t.Parallel()
 	const rollouts = 24
 	var asked atomic.Int64

@@ -118,9 +118,9 @@ func unreachablePlayers(closed, silent, deaf, web, secure string) map[string]unr
 	}
 }
 
-// TestPlayerCheck starts runs with unusable players. One line reports what is missing and what to
-// do, and no rollout starts.
-func TestPlayerCheck(t *testing.T) { //nolint:tparallel // it sets variables, so only its rows are parallel
+// TestLongPlayerCheck starts runs with unusable players. One line reports what is missing and what
+// to do, and no rollout starts.
+func TestLongPlayerCheck(t *testing.T) { //nolint:tparallel // it sets variables, so only its rows are parallel
 	for _, name := range []string{"OPENAI_API_KEY", "OPENAI_API_KEY_FILE", "OPENAI_BASE_URL", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY", "HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"} {
 		t.Setenv(name, "")
 	}
