@@ -204,7 +204,7 @@ func freeDirectory(dir string) (string, error) {
 func (s *Site) add(source Source) (letter string) {
 	s.mu.Lock()
 	i := len(s.sources)
-	s.sources, s.progress = append(s.sources, source), append(s.progress, nil)
+	s.sources, s.progress, s.ended = append(s.sources, source), append(s.progress, nil), append(s.ended, false)
 	s.playing++
 	s.mu.Unlock()
 	s.group.Go(func() { s.follow(s.forking.life, i, source) })
