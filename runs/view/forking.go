@@ -18,6 +18,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/process"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/runs/analysis"
+	"github.com/toolsandbox/toolsandbox/runs/output"
 	"github.com/toolsandbox/toolsandbox/runs/play"
 	"github.com/toolsandbox/toolsandbox/runs/storage"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/player"
@@ -134,11 +135,31 @@ func (s *Site) forkArguments(r *http.Request) (dir string, args []string, err er
 		}
 		args = append(args, "--"+role.flag+"="+value)
 	}
-	text := strings.ReplaceAll(r.PostForm.Get("text"), "\r\n", "\n")
-	if message >= 0 && message < len(trajectory.Messages) && text != "" && text != strings.ReplaceAll(trajectory.Messages[message].GetText(), "\r\n", "\n") {
-		args = append(args, "--text="+play.ForkText(text))
+	if message >= 0 && message < len(trajectory.Messages) {
+		if text := editedText(r.PostForm.Get("text"), trajectory.Messages[message].GetText()); text != "" {
+			args = append(args, "--text="+play.ForkText(text))
+		}
 	}
 	return from.Directory, args, nil
+}
+
+// editedText returns the text of a form that showed the original, "" for an unchanged one. A
+// browser sends each end of a line as CRLF, html/template replaces NUL, and a page shows some
+// characters as escapes: those of the original stand for the characters again.
+func editedText(sent, original string) string {
+	var escapes []string
+	seen := make(map[rune]bool)
+	for _, r := range original {
+		const after = "." // nothing is known of a last \r
+		if escape := strings.TrimSuffix(output.Printable(string(r)+after), after); escape != string(r) && !seen[r] {
+			seen[r], escapes = true, append(escapes, escape, string(r))
+		}
+	}
+	text := strings.NewReplacer(escapes...).Replace(strings.ReplaceAll(sent, "\r\n", "\n"))
+	if text == strings.NewReplacer("\r\n", "\n", "\x00", "\uFFFD").Replace(original) {
+		return ""
+	}
+	return text
 }
 
 // startFork starts a run beside dir, waits until it has begun, and returns its letter.
