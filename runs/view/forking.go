@@ -92,7 +92,7 @@ func (s *Site) serveFork(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	letter, err := s.startFork(r.Context(), dir, args)
+	letter, err := s.startFork(dir, args)
 	if err != nil {
 		http.Error(w, "The fork did not start: "+err.Error(), http.StatusBadRequest)
 		return
@@ -162,8 +162,9 @@ func editedText(sent, original string) string {
 	return text
 }
 
-// startFork starts a run beside dir, waits until it has begun, and returns its letter.
-func (s *Site) startFork(ctx context.Context, dir string, args []string) (letter string, err error) {
+// startFork starts a run beside dir, waits until it has begun, and returns its letter. The site
+// shows the run even if nobody waits for the answer any more, because it is played anyway.
+func (s *Site) startFork(dir string, args []string) (letter string, err error) {
 	s.forking.starting.Lock()
 	defer s.forking.starting.Unlock()
 	s.mu.Lock()
@@ -181,7 +182,7 @@ func (s *Site) startFork(ctx context.Context, dir string, args []string) (letter
 		ended <- s.forking.run(s.forking.life, append(args, "--out="+out))
 		s.wake()
 	})
-	ctx, cancel := context.WithTimeoutCause(ctx, startWait, fmt.Errorf("%s has not begun after %s", out, startWait))
+	ctx, cancel := context.WithTimeoutCause(s.forking.life, startWait, fmt.Errorf("%s has not begun after %s", out, startWait))
 	defer cancel()
 	ticker := time.NewTicker(startPoll)
 	defer ticker.Stop()

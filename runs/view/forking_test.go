@@ -3,9 +3,11 @@ package view
 import (
 	"context"
 	"html"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -39,6 +41,36 @@ func TestForkForm(t *testing.T) {
 				t.Errorf("%q changed: got %q, want %q", said, got, changed)
 			}
 		}, writeRun(t, scenario, said, 1, "turn_off_wifi"))
+	}
+}
+
+// TestForkShown sends a form, and leaves before its run has begun. The site shows the run.
+func TestForkShown(t *testing.T) {
+	scenarios := catalogued(t)
+	dir, forked := writeRun(t, scenarios["turn_off_wifi"], "Done.", 1, "turn_off_wifi"), writeRun(t, scenarios["turn_off_wifi"], "Done.", 1, "turn_off_wifi")
+	sources, err := OpenAll(t.Context(), []string{dir}, false, io.Discard, noScenarios, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	site := NewSite(sources, noScenarios, noEvaluator, "")
+	site.AllowForks(func(_ context.Context, args []string) error {
+		return os.CopyFS(strings.TrimPrefix(args[len(args)-1], "--out="), os.DirFS(forked))
+	})
+	address, _ := serveSite(t, site)
+	for strings.Contains(fetch(t, address), "being read") {
+		if t.Context().Err() != nil {
+			t.Fatal("the run is not read")
+		}
+	}
+	form := url.Values{"token": {site.forking.token}, "run": {"A"}, "rollout": {"turn_off_wifi"}, "message": {"6"}}
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	request := httptest.NewRequestWithContext(gone, http.MethodPost, "/fork", strings.NewReader(form.Encode()))
+	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	answer := httptest.NewRecorder()
+	site.ServeHTTP(answer, request)
+	if body := fetch(t, address); answer.Code != http.StatusSeeOther || !strings.Contains(body, "2 runs") {
+		t.Errorf("got %d %s, and\n%s\nwant the fork on the page", answer.Code, answer.Body, body)
 	}
 }
 
