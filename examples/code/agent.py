@@ -7,7 +7,7 @@ import sys
 
 from openai import APIConnectionError, AsyncOpenAI, InternalServerError, RateLimitError
 
-from toolsandbox.agent import Conversation, Message, Reply, Speaker, Tool, Unavailable, code, say, serve
+from toolsandbox.agent import Conversation, Message, Reply, Speaker, Tool, Unavailable, chat_messages, code, say, serve
 
 INSTRUCTIONS = """To act, answer with one block of Python between ```python and ```, and nothing else. These functions can be called in it by
 keyword; print what you want to see. To speak to the user, answer with plain text."""
@@ -26,7 +26,8 @@ def chat(message: Message) -> dict[str, str]:
         return {"role": "assistant", "content": f"```python\n{message.code}```"}
     if message.speaker is Speaker.TOOL:
         return {"role": "user", "content": f"{'Error' if message.failed else 'Printed'}:\n{message.text}"}
-    return {"role": "assistant" if message.speaker is Speaker.AGENT else message.speaker.value, "content": message.text}
+    [other] = chat_messages([message])
+    return other
 
 
 async def act(conversation: Conversation) -> Reply:

@@ -6,7 +6,7 @@ import sys
 from agents import Agent, FunctionTool, Runner, set_default_openai_api, set_tracing_disabled
 from openai import APIConnectionError, InternalServerError, RateLimitError
 
-from toolsandbox.agent import CallFailed, Message, Session, Speaker, Tool, Unavailable, loop_agent, serve
+from toolsandbox.agent import CallFailed, Message, Session, Speaker, Tool, Unavailable, chat_messages, loop_agent, serve
 
 set_default_openai_api("chat_completions")
 set_tracing_disabled(True)
@@ -28,7 +28,8 @@ def items(message: Message) -> list[dict]:
         return [{"type": "function_call_output", "call_id": message.call_id, "output": message.text}]
     if message.calls:
         return [{"type": "function_call", "call_id": c.id, "name": c.name, "arguments": c.arguments_json} for c in message.calls]
-    return [{"role": "assistant" if message.speaker is Speaker.AGENT else message.speaker.value, "content": message.text}]
+    [chat] = chat_messages([message])  # there a notification is a text of the user's
+    return [{"role": chat["role"], "content": chat["content"]}]
 
 
 async def run(session: Session) -> str:

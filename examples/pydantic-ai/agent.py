@@ -9,7 +9,7 @@ from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, Syst
 from pydantic_ai.models.openai import OpenAIChatModel
 
 from toolsandbox import agent as toolsandbox
-from toolsandbox.agent import CallFailed, Message, Session, Speaker, Unavailable, loop_agent, serve
+from toolsandbox.agent import CallFailed, Message, Session, Speaker, Unavailable, chat_messages, loop_agent, serve
 
 agent = Agent(OpenAIChatModel(os.environ["OPENAI_MODEL"]))
 
@@ -31,7 +31,8 @@ def model_message(message: Message) -> ModelMessage:
     if message.speaker is Speaker.TOOL:
         outcome = "failed" if message.failed else "success"
         return ModelRequest([ToolReturnPart(message.tool_name, message.text, message.call_id, outcome=outcome)])
-    return ModelRequest([(SystemPromptPart if message.speaker is Speaker.SYSTEM else UserPromptPart)(message.text)])
+    [chat] = chat_messages([message])  # there a notification says that it is one
+    return ModelRequest([(SystemPromptPart if message.speaker is Speaker.SYSTEM else UserPromptPart)(chat["content"])])
 
 
 async def run(session: Session) -> str:

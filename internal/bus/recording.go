@@ -96,29 +96,35 @@ func (b Recordings) Spending(ctx context.Context, sweepID string) (sum Cost, rev
 	return sum, revision, nil
 }
 
-// SpendingAfter returns the cost of the turns of a sweep that were recorded after a revision of
-// Spending, and the revision up to which that is.
-func (b Recordings) SpendingAfter(ctx context.Context, sweepID string, revision uint64) (added Cost, last uint64, err error) {
+// SpendingAfter returns what Spending does. It reads the turns that were recorded after an earlier
+// answer, and all if one of them replaced a turn, which that answer may lack.
+func (b Recordings) SpendingAfter(ctx context.Context, sweepID string, earlier Cost, revision uint64) (sum Cost, last uint64, err error) {
 	cfg := jetstream.ConsumerConfig{
 		FilterSubject: sweepTurnsSubject(sweepID), DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: revision + 1, HeadersOnly: true,
 	}
 	last = revision
+	replaced := false
 	turns := make(map[uint64]Cost) // by sequence: a message may be visited twice, after later ones
 	err = b.readWith(ctx, recordingStream, cfg, func(msg jetstream.Msg) {
 		if meta, err := msg.Metadata(); err == nil {
 			last = max(last, meta.Sequence.Stream)
 			if text := msg.Headers().Get(headerAdded); text != "" {
 				turns[meta.Sequence.Stream] = parseCost(text)
+				replaced = replaced || text != msg.Headers().Get(headerCost)
 			}
 		}
 	})
 	if err != nil {
 		return Cost{}, 0, fmt.Errorf("read what sweep %s has spent: %w", sweepID, err)
 	}
-	for _, spent := range turns {
-		added = added.Plus(spent)
+	if replaced {
+		return b.Spending(ctx, sweepID)
 	}
-	return added, last, nil
+	sum = earlier
+	for _, spent := range turns {
+		sum = sum.Plus(spent)
+	}
+	return sum, last, nil
 }
 
 // FollowSpending calls visit with the recorder and the added cost of each turn of a sweep that is

@@ -80,36 +80,41 @@ func TestRemoveSweep(t *testing.T) {
 	}
 }
 
-// TestSpendingAfter reads the spending of a sweep in two parts, between which a turn is replaced.
+// TestSpendingAfter reads the spending of a sweep in parts, between which turns are replaced: one
+// that was read before, and one that was not.
 func TestSpendingAfter(t *testing.T) {
 	b := natstest.Start(t)
-	record := func(index int32, revision uint64, spent, added int64) {
+	cost := func(n int64) bus.Cost { return bus.Cost{Tokens: n, Micros: 10 * n} }
+	record := func(index int32, revision uint64, spent, added int64) uint64 {
 		t.Helper()
-		cost := func(n int64) bus.Cost { return bus.Cost{Tokens: n, Micros: 10 * n} }
 		if err := b.RecordTurn(t.Context(), bus.TurnRecord{
 			RolloutID: "s.0", Index: index, Raw: []byte{byte(spent)}, Revision: revision, Cost: cost(spent), Added: cost(added), Recorder: "g",
 		}); err != nil {
 			t.Fatal(err)
 		}
+		_, at, err := b.Turn(t.Context(), "s.0", index)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return at
 	}
-	record(1, 0, 5, 5)
-	_, revision, err := b.Turn(t.Context(), "s.0", 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	revision := record(1, 0, 5, 5)
 	total, read, err := b.Spending(t.Context(), "s")
 	if err != nil {
 		t.Fatal(err)
 	}
-	record(1, revision, 7, 2)
-	record(3, 0, 4, 4)
-	for _, want := range []bus.Cost{{Tokens: 11, Micros: 110}, {Tokens: 11, Micros: 110}} {
-		added, last, err := b.SpendingAfter(t.Context(), "s", read)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if total, read = total.Plus(added), last; total != want {
-			t.Errorf("spending: got %v, want %v", total, want)
+	for _, step := range []struct {
+		records func()
+		want    int64
+	}{
+		{func() { record(1, revision, 7, 2); record(3, 0, 4, 4) }, 11},
+		{func() {}, 11},
+		{func() { record(7, record(7, 0, 3, 3), 8, 5); record(5, 0, 1, 1) }, 20},
+		{func() { record(9, 0, 2, 2) }, 22},
+	} {
+		step.records()
+		if total, read, err = b.SpendingAfter(t.Context(), "s", total, read); err != nil || total != cost(step.want) {
+			t.Fatalf("spending: got %v and %v, want %v", total, err, cost(step.want))
 		}
 	}
 }

@@ -42,6 +42,34 @@ func TestExport(t *testing.T) {
 	}
 }
 
+// TestExportDamaged exports a run of which one rollout is damaged and another one is missing. Their
+// pages say so, and the others are as ever.
+func TestExportDamaged(t *testing.T) {
+	scenarios := catalogued(t)
+	run := writeRun(t, scenarios["turn_off_wifi"], "Done.", 1, "turn_off_wifi", "is_cellular_on", "wifi_was_on_already")
+	if err := os.WriteFile(filepath.Join(run, results.TrajectoriesDirectory, "is_cellular_on", "execution_context.json"), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(filepath.Join(run, results.TrajectoriesDirectory, "wifi_was_on_already")); err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "pages")
+	withViewer(t, scenarios, func(ctx context.Context, v *Viewer) {
+		if _, _, err := v.Export(ctx, dir); err != nil {
+			t.Fatal(err)
+		}
+	}, run)
+	pages := linkedPages(t, dir)
+	for name, want := range map[string]string{
+		"A/turn_off_wifi.html": "Done.", "A/turn_off_wifi.html?world-0": "SETTING",
+		"A/is_cellular_on.html": "damaged", "A/wifi_was_on_already.html": "The run has no trajectory of this rollout.",
+	} {
+		if !strings.Contains(pages[name], want) {
+			t.Errorf("%s: got\n%s\nwant %q in it", name, pages[name], want)
+		}
+	}
+}
+
 // linkedPages reads exported pages and follows each of their links.
 func linkedPages(t *testing.T, dir string) map[string]string {
 	t.Helper()

@@ -18,6 +18,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/process"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/runs/analysis"
+	"github.com/toolsandbox/toolsandbox/runs/output"
 	"github.com/toolsandbox/toolsandbox/runs/play"
 	"github.com/toolsandbox/toolsandbox/runs/storage"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/player"
@@ -91,7 +92,7 @@ func (s *Site) serveFork(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	letter, err := s.startFork(r.Context(), dir, args)
+	letter, err := s.startFork(dir, args)
 	if err != nil {
 		http.Error(w, "The fork did not start: "+err.Error(), http.StatusBadRequest)
 		return
@@ -134,15 +135,36 @@ func (s *Site) forkArguments(r *http.Request) (dir string, args []string, err er
 		}
 		args = append(args, "--"+role.flag+"="+value)
 	}
-	text := strings.ReplaceAll(r.PostForm.Get("text"), "\r\n", "\n")
-	if message >= 0 && message < len(trajectory.Messages) && text != "" && text != strings.ReplaceAll(trajectory.Messages[message].GetText(), "\r\n", "\n") {
-		args = append(args, "--text="+play.ForkText(text))
+	if message >= 0 && message < len(trajectory.Messages) {
+		if text := editedText(r.PostForm.Get("text"), trajectory.Messages[message].GetText()); text != "" {
+			args = append(args, "--text="+play.ForkText(text))
+		}
 	}
 	return from.Directory, args, nil
 }
 
-// startFork starts a run beside dir, waits until it has begun, and returns its letter.
-func (s *Site) startFork(ctx context.Context, dir string, args []string) (letter string, err error) {
+// editedText returns the text of a form that showed the original, "" for an unchanged one. A
+// browser sends each end of a line as CRLF, html/template replaces NUL, and a page shows some
+// characters as escapes: those of the original stand for the characters again.
+func editedText(sent, original string) string {
+	var escapes []string
+	seen := make(map[rune]bool)
+	for _, r := range original {
+		const after = "." // nothing is known of a last \r
+		if escape := strings.TrimSuffix(output.Printable(string(r)+after), after); escape != string(r) && !seen[r] {
+			seen[r], escapes = true, append(escapes, escape, string(r))
+		}
+	}
+	text := strings.NewReplacer(escapes...).Replace(strings.ReplaceAll(sent, "\r\n", "\n"))
+	if text == strings.NewReplacer("\r\n", "\n", "\x00", "\uFFFD").Replace(original) {
+		return ""
+	}
+	return text
+}
+
+// startFork starts a run beside dir, waits until it has begun, and returns its letter. The site
+// shows the run even if nobody waits for the answer any more, because it is played anyway.
+func (s *Site) startFork(dir string, args []string) (letter string, err error) {
 	s.forking.starting.Lock()
 	defer s.forking.starting.Unlock()
 	s.mu.Lock()
@@ -160,7 +182,7 @@ func (s *Site) startFork(ctx context.Context, dir string, args []string) (letter
 		ended <- s.forking.run(s.forking.life, append(args, "--out="+out))
 		s.wake()
 	})
-	ctx, cancel := context.WithTimeoutCause(ctx, startWait, fmt.Errorf("%s has not begun after %s", out, startWait))
+	ctx, cancel := context.WithTimeoutCause(s.forking.life, startWait, fmt.Errorf("%s has not begun after %s", out, startWait))
 	defer cancel()
 	ticker := time.NewTicker(startPoll)
 	defer ticker.Stop()
@@ -204,7 +226,7 @@ func freeDirectory(dir string) (string, error) {
 func (s *Site) add(source Source) (letter string) {
 	s.mu.Lock()
 	i := len(s.sources)
-	s.sources, s.progress = append(s.sources, source), append(s.progress, nil)
+	s.sources, s.progress, s.ended = append(s.sources, source), append(s.progress, nil), append(s.ended, false)
 	s.playing++
 	s.mu.Unlock()
 	s.group.Go(func() { s.follow(s.forking.life, i, source) })

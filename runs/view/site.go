@@ -41,6 +41,7 @@ type Site struct {
 
 	mu       sync.Mutex
 	progress []*progress // by source
+	ended    []bool      // by source: it is followed no more
 	playing  int         // number of sources that are followed
 	viewer   *Viewer     // nil until the sources are read
 }
@@ -51,7 +52,7 @@ type Site struct {
 func NewSite(sources []Source, scenarios Scenarios, evaluator Evaluator, traceUI string) *Site {
 	return &Site{
 		sources: sources, given: len(sources), scenarios: scenarios, start: evaluator, traceUI: traceUI, news: newNews(), renew: make(chan struct{}, 1),
-		progress: make([]*progress, len(sources)), playing: len(sources),
+		progress: make([]*progress, len(sources)), ended: make([]bool, len(sources)), playing: len(sources),
 	}
 }
 
@@ -143,8 +144,11 @@ func (s *Site) follow(ctx context.Context, i int, source Source) {
 	})
 	s.mu.Lock()
 	s.playing--
+	s.ended[i] = true
 	if err != nil && s.progress[i] != nil {
-		s.progress[i].Problem = err.Error()
+		failed := *s.progress[i] // pages show the other one
+		failed.Problem = err.Error()
+		s.progress[i] = &failed
 	}
 	s.mu.Unlock()
 	s.wake()
@@ -162,21 +166,23 @@ func (s *Site) wake() {
 func (s *Site) keep(ctx context.Context) error {
 	var runs []*analysis.Run
 	var done []int64 // of the progress that runs has
+	var last []bool  // whether they were read after their end
 	for {
 		began := time.Now()
 		s.mu.Lock()
-		sources, state, playing := slices.Clone(s.sources), slices.Clone(s.progress), s.playing
+		sources, state, ended, playing := slices.Clone(s.sources), slices.Clone(s.progress), slices.Clone(s.ended), s.playing
 		s.mu.Unlock()
 		changed := false
 		for i, source := range sources {
 			now := state[i]
 			first := i == len(runs) // of this source
 			if first {
-				runs, done = append(runs, nil), append(done, 0)
+				runs, done, last = append(runs, nil), append(done, 0), append(last, false)
 			}
-			if !first && playing > 0 && (now == nil || now.Done == done[i]) {
+			if !first && playing > 0 && last[i] == ended[i] && (now == nil || now.Done == done[i]) {
 				continue
 			}
+			last[i] = ended[i]
 			loaded, err := source.Run(ctx)
 			if err != nil && i >= s.given { // a fork that is about to write its results
 				loaded, err = analysis.NewRun("fork", &resultfile.Summary{}, nil), nil

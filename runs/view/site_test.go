@@ -234,6 +234,41 @@ func TestSiteEndsWithinReport(t *testing.T) {
 	}
 }
 
+// shortSource is a source without rollouts until it has ended, soon after it was first read.
+type shortSource struct {
+	*playedSource
+	read func()
+	over chan struct{}
+}
+
+func (s *shortSource) Run(ctx context.Context) (*analysis.Run, error) {
+	s.read()
+	select {
+	case <-s.over:
+		return s.playedSource.Run(ctx)
+	default:
+		return analysis.NewRun("short", &resultfile.Summary{}, nil), nil
+	}
+}
+
+func (s *shortSource) Follow(ctx context.Context, _ func(report.SweepDetail)) error {
+	<-s.end
+	close(s.over)
+	return ctx.Err()
+}
+
+// TestSiteOfShortRun shows the rollouts of a run that ended while another one is played.
+func TestSiteOfShortRun(t *testing.T) {
+	short := &shortSource{playedSource: newPlayed("0.25"), over: make(chan struct{})}
+	short.read = sync.OnceFunc(func() { close(short.end) })
+	address, _ := serveSite(t, NewSite([]Source{newPlayed(), short}, noScenarios, noEvaluator, ""))
+	for began := time.Now(); !strings.Contains(fetch(t, address+"rollouts.html?run=B"), "0.250"); {
+		if time.Since(began) > 10*time.Second {
+			t.Fatal("the run that has ended has no rollouts")
+		}
+	}
+}
+
 // TestManyStreams opens more streams of events than the site has, some of which never read, and
 // still gets pages.
 func TestManyStreams(t *testing.T) {

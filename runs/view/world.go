@@ -49,8 +49,12 @@ func (v *Viewer) worldPage(ctx context.Context, p *page, letter, name string, at
 	return v.toldWorld(p, r, i, told, at)
 }
 
-// worldStops are the messages at which the world is another one than before, and the first.
+// worldStops are the messages at which the world is another one than before, and the first; none
+// of a rollout whose messages cannot be read.
 func worldStops(told explained) []int {
+	if len(told.Messages) == 0 {
+		return nil
+	}
 	stops := []int{0}
 	for _, version := range told.Tables {
 		if at := int(version.GetIndex()); at > 0 && at < len(told.Messages) {

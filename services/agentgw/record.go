@@ -121,9 +121,10 @@ func answersRequest(reply *agentgwv1.Reply, req *agentgwv1.RespondRequest) bool 
 	return reply != nil && (req.GetReplay() || bytes.Equal(reply.GetConversationDigest(), req.GetConversationDigest()))
 }
 
-// storeTurn replaces the stored turn at a revision, unless a reply to the same conversation is
-// stored, and returns the stored turn. It stores paid turns even if the caller is gone, and waits
-// for NATS until the gateway ends. It does not store a turn without reply and exchange.
+// storeTurn replaces the stored turn at a revision, and returns the stored turn. A reply to the
+// same conversation that is stored by then stays, and the cost of this one is added to it. It
+// stores paid turns even if the caller is gone, and waits for NATS until the gateway ends. It does
+// not store a turn without reply and exchange.
 func (s *Server) storeTurn(
 	ctx context.Context, req *agentgwv1.RespondRequest, recorded, stored *agentgwv1.RecordedTurn, revision uint64,
 ) (*agentgwv1.RecordedTurn, error) {
@@ -170,16 +171,18 @@ func (s *Server) storeTurn(
 		if err != nil {
 			return nil, err
 		}
-		if answersRequest(stored.GetReply(), req) {
+		if proto.Equal(stored, recorded) || added == (bus.Cost{}) && answersRequest(stored.GetReply(), req) { // equal: the acknowledgement was lost
 			return stored, nil
 		}
 		if stored == nil {
 			return nil, fmt.Errorf("%w: message %d of %s: another turn is stored and cannot be found", errRecord, req.GetIndex(), req.GetRolloutId())
 		}
-		revision = at
-		if all := added.Plus(costOf(stored)); all != (bus.Cost{}) {
-			recorded.Cost = &agentgwv1.Cost{Tokens: all.Tokens, Micros: all.Micros}
+		if answersRequest(stored.GetReply(), req) {
+			recorded = stored
 		}
+		revision = at
+		all := added.Plus(costOf(stored))
+		recorded.Cost = &agentgwv1.Cost{Tokens: all.Tokens, Micros: all.Micros}
 	}
 }
 

@@ -45,9 +45,7 @@ func (s *spendings) of(ctx context.Context, recordings bus.Recordings, sweep cre
 	s.mu.Unlock()
 	var err error
 	if ok && now.revision > 0 {
-		var added bus.Cost
-		added, now.revision, err = recordings.SpendingAfter(ctx, sweep.id, now.revision)
-		now.cost = now.cost.Plus(added)
+		now.cost, now.revision, err = recordings.SpendingAfter(ctx, sweep.id, now.cost, now.revision)
 	} else {
 		now.cost, now.revision, err = recordings.Spending(ctx, sweep.id)
 	}

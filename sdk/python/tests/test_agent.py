@@ -319,6 +319,8 @@ class Chat(unittest.TestCase):
         for answer, want in (
             ({"role": "assistant", "content": "hi"}, agent.say("hi")),
             ({"content": None}, agent.say("")),
+            ({"content": None, "refusal": "I cannot."}, agent.say("I cannot.")),
+            (SimpleNamespace(content=None, refusal="I cannot.", tool_calls=None), agent.say("I cannot.")),
             ({"content": [{"type": "text", "text": "a"}, "b"]}, agent.say("ab")),
             ({"content": "not seen", "tool_calls": [made]}, called),
             (as_object, called),

@@ -28,7 +28,7 @@ class Player:
     def __init__(self, address: str, *users: str, id: str = "c", answer: Optional[Callable[[str, Any], agent_pb2.Message]] = None) -> None:
         self.address, self.id, self.answer = address, id, answer or double
         self.users = list(users)
-        self.turn = 0
+        self.turn, self.traceparent = 0, ""
         self.messages = [agent_pb2.Message(speaker=agent_pb2.SPEAKER_SYSTEM, text="help")]
         self.calls: list[list[str]] = []
         self.said: list[str] = []
@@ -39,7 +39,7 @@ class Player:
 
     def request(self) -> agent_pb2.ActRequest:
         tools = [agent_pb2.Tool(name="double", description="d", parameters_json='{"type": "object"}')]
-        return agent_pb2.ActRequest(conversation_id=self.id, turn=self.turn, messages=self.messages, tools=tools)
+        return agent_pb2.ActRequest(conversation_id=self.id, turn=self.turn, messages=self.messages, tools=tools, traceparent=self.traceparent)
 
     def ask(self) -> agent_pb2.ActResponse:
         """One turn, which does not count as taken."""
@@ -116,6 +116,20 @@ class Loops(unittest.TestCase):
             player.messages.append(agent_pb2.Message(speaker=agent_pb2.SPEAKER_NOTIFICATION, text="ring"))
             self.assertEqual(player.play(), ["2", "2"])
         self.assertEqual(seen[1:], [[(agent.Speaker.NOTIFICATION, "ring"), (agent.Speaker.USER, "b")]])
+
+    def test_a_repeated_turn_with_another_span(self) -> None:
+        runs = itertools.count(1)
+
+        async def run(session: agent.Session) -> str:
+            return f"run {next(runs)}: {await session.call('double', {'n': 1})}"
+
+        with agent.Server(agent.loop_agent(run), "localhost:0") as server:
+            player = Player(server.address, "a")
+            player.traceparent = "00-a-1-01"
+            first = player.ask()
+            player.traceparent = "00-a-2-01"
+            self.assertEqual(player.ask(), first)
+            self.assertEqual(player.play(), ["run 1: 2"])
 
     def test_without_memory_all_is_new(self) -> None:
         async def run(session: agent.Session) -> str:

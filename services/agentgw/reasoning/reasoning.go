@@ -3,20 +3,20 @@
 package reasoning
 
 import (
-	"encoding/json"
 	"strings"
 
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/lenient"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/openai"
 )
 
 // Of returns the reasoning in the body of an answer, in the form of the provider with this name:
 // thinking blocks of Anthropic and Cohere, summaries of OpenAI's responses, thoughts of Google; of
-// all others the fields of servers with chat completions, and text between <think> tags. It is
-// empty for an answer without any, such as one whose reasoning is encrypted, and for a body that is
-// no JSON object.
+// all others the fields of servers with chat completions, also of those that always stream, and
+// text between <think> tags. It is empty for an answer without any, such as one whose reasoning is
+// encrypted, and for a body that cannot be decoded.
 func Of(provider string, answer []byte) string {
 	var root map[string]any
-	if json.Unmarshal(answer, &root) != nil {
+	if lenient.Unmarshal(answer, &root, openai.JoinChunks) != nil {
 		return ""
 	}
 	r := new(reader)

@@ -19,6 +19,7 @@ func TestOf(t *testing.T) {
 		"OpenRouter":          {"openai", `{"choices":[{"message":{"reasoning_details":[{"type":"reasoning.text","text":"Hm."},{"type":"reasoning.summary","summary":"So."},{"type":"reasoning.encrypted","data":"zzz"}]}}]}`, "Hm.\n\nSo."},
 		"tags":                {"openai", `{"choices":[{"message":{"content":"<think>Hm.</think>Said."}}]}`, "Hm."},
 		"tags of completions": {"hermes", `{"choices":[{"text":"Hm.</think>Said."}]}`, "Hm."},
+		"a stream":            {"openai", "data: {\"choices\":[{\"delta\":{\"reasoning_content\":\"H\"}}]}\n\ndata: {\"choices\":[{\"delta\":{\"reasoning_content\":\"m.\"}}]}\n\ndata: {\"choices\":[{\"delta\":{\"content\":\"Said.\"}}]}\n\ndata: [DONE]\n\n", "Hm."},
 		"none":                {"openai", `{"choices":[{"message":{"content":"Said."}}]}`, ""},
 		"other forms":         {"openai", `{"content":3,"output":{},"choices":[null,7],"candidates":[{"content":[]}],"message":"x"}`, ""},
 		"of another provider": {"openai", `{"content":[{"type":"thinking","thinking":"Hm."}],"output":[{"type":"reasoning","summary":[{"text":"Hm."}]}]}`, ""},

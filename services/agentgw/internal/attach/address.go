@@ -86,8 +86,8 @@ func introduction(ctx context.Context, first *agentv1.AttachRequest) (Address, *
 	if p, ok := peer.FromContext(ctx); ok {
 		instance.Peer = p.Addr.String()
 		if info, ok := p.AuthInfo.(credentials.TLSInfo); ok && len(info.State.VerifiedChains) > 0 {
-			subject := strings.ToValidUTF8(info.State.VerifiedChains[0][0].Subject.String(), "?")
-			instance.Certificate = subject[:min(len(subject), maxCertificate)]
+			subject := info.State.VerifiedChains[0][0].Subject.String()
+			instance.Certificate = strings.ToValidUTF8(subject[:min(len(subject), maxCertificate)], "?")
 		}
 	}
 	return at, instance, nil

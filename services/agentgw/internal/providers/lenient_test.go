@@ -132,6 +132,11 @@ func oddStreamCases() []streamCase {
 			`{"choices":[{"delta":{"tool_calls":[{"index":null,"id":"c","function":{"name":"f","arguments":"{\"y\":"}}]}}]}`,
 			`{"choices":[{"delta":{"tool_calls":[{"function":{"arguments":" 2"}},{"id":"c","function":{"arguments":"}"}}]},"finish_reason":"tool_calls"}]}`,
 		}, 1},
+		{"openai", "Hello there; 0+0", []string{ // an empty reason before the last one
+			`{"choices":[{"index":0,"delta":{"role":"assistant","content":"Hel"},"finish_reason":""}]}`,
+			`{"choices":[{"index":0,"delta":{"content":"lo there"},"finish_reason":""}]}`,
+			`{"choices":[{"index":0,"delta":{"content":""},"finish_reason":"stop"}]}`,
+		}, 1},
 		{"anthropic", `; a f({"x":1}); b g({}); 9+0`, []string{ // interleaved, and a start without a message
 			`{"type":"message_start"}`, `{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"a","name":"f","input":{}}}`,
 			`{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"b","name":"g"}}`,

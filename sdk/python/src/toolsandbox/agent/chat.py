@@ -96,7 +96,7 @@ def _reply(answer: Any) -> Reply:
     made += [_invalid_tool_call(c) for c in _field(answer, "invalid_tool_calls") or ()]
     if made:
         return Reply(calls=tuple(made))
-    return Reply(text=_text(_field(answer, "content")))
+    return Reply(text=_text(_field(answer, "content")) or _text(_field(answer, "refusal")))
 
 
 def _tool_call(made: Any) -> ToolCall:

@@ -98,8 +98,9 @@ class Conversation:
     """The conversation so far, in order."""
     tools: tuple[Tool, ...]
     """The tools that the agent may call, in order."""
-    traceparent: str = ""
-    """The W3C traceparent of the turn, to which an agent may add spans. Empty if it is not traced."""
+    traceparent: str = field(default="", compare=False)
+    """The W3C traceparent of the turn, to which an agent may add spans. Empty if it is not traced. A
+    repeated request for the turn has another one, so it does not count for equality."""
 
     @property
     def last(self) -> Message:

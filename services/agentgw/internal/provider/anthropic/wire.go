@@ -107,6 +107,6 @@ type block struct {
 // usageFields are the token counts of an answer. Input tokens exclude those of the cache.
 var usageFields = lenient.UsageFields{
 	Input:  lenient.Count{{"input_tokens"}, {"cache_creation_input_tokens"}, {"cache_read_input_tokens"}},
-	Cached: lenient.Field("cache_read_input_tokens"), Output: lenient.Field("output_tokens"),
+	Cached: []lenient.Count{lenient.Field("cache_read_input_tokens")}, Output: lenient.Field("output_tokens"),
 	Reasoning: lenient.Field("output_tokens_details", "thinking_tokens"),
 }

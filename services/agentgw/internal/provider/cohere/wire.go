@@ -125,10 +125,10 @@ type part struct {
 // usageFields are the token counts of an answer, and billedFields those that are charged.
 var (
 	usageFields = lenient.UsageFields{
-		Input: lenient.Field("tokens", "input_tokens"), Cached: lenient.Field("cached_tokens"), Output: lenient.Field("tokens", "output_tokens"),
+		Input: lenient.Field("tokens", "input_tokens"), Cached: []lenient.Count{lenient.Field("cached_tokens")}, Output: lenient.Field("tokens", "output_tokens"),
 	}
 	billedFields = lenient.UsageFields{
-		Input: lenient.Field("billed_units", "input_tokens"), Cached: lenient.Field("cached_tokens"), Output: lenient.Field("billed_units", "output_tokens"),
+		Input: lenient.Field("billed_units", "input_tokens"), Cached: []lenient.Count{lenient.Field("cached_tokens")}, Output: lenient.Field("billed_units", "output_tokens"),
 	}
 )
 

@@ -113,6 +113,6 @@ type promptFeedback struct {
 
 // usageFields are the token counts of an answer. Those of candidates exclude thoughts.
 var usageFields = lenient.UsageFields{
-	Input: lenient.Field("promptTokenCount"), Cached: lenient.Field("cachedContentTokenCount"),
+	Input: lenient.Field("promptTokenCount"), Cached: []lenient.Count{lenient.Field("cachedContentTokenCount")},
 	Output: lenient.Count{{"candidatesTokenCount"}, {"thoughtsTokenCount"}}, Reasoning: lenient.Field("thoughtsTokenCount"),
 }

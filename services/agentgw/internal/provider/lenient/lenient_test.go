@@ -63,10 +63,13 @@ func TestEvents(t *testing.T) {
 
 // TestUsage reads counts of any form, and never fails.
 func TestUsage(t *testing.T) {
-	fields := UsageFields{Input: Count{{"in"}, {"more"}}, Cached: Field("d", "cached"), Output: Field("out")}
+	fields := UsageFields{
+		Input: Count{{"in"}, {"more"}}, Cached: []Count{Field("d", "cached"), Field("hit")}, Output: Field("out"), Total: Field("total"),
+	}
 	for usage, want := range map[string]string{
 		`{"in":5,"more":2,"out":"4","d":{"cached":3}}`: "7/3/4", `{"in":1e300,"out":-4}`: "1099511627776/0/0", `{"in":"NaN"}`: "", `{}`: "", `5`: "", ``: "", `null`: "",
-		`{"in":1,"d":5}`: "1/0/0",
+		`{"in":1,"d":5}`: "1/0/0", `{"in":9,"hit":4}`: "9/4/0", `{"in":9,"hit":4,"d":{"cached":0}}`: "9/0/0",
+		`{"in":9,"out":2,"total":30}`: "9/0/21", `{"in":9,"out":2,"total":3}`: "9/0/2", `{"out":2,"total":30}`: "0/0/2", `{"total":30}`: "",
 	} {
 		got := ""
 		if u := fields.Read(json.RawMessage(usage)); u != nil {

@@ -22,7 +22,12 @@ func Field(path ...string) Count { return Count{path} }
 
 // UsageFields are the token counts of a usage object.
 type UsageFields struct {
-	Input, Cached, Output, Reasoning Count
+	Input, Output, Reasoning Count
+	// Cached are the names of one count. The first that has a number counts.
+	Cached []Count
+	// Total counts all tokens. Those that are neither input nor output are output that a server leaves
+	// out of that count: the reasoning at xAI, and at Google's address for clients of OpenAI.
+	Total Count
 }
 
 // Read decodes a usage object. It returns nil if the provider reported none, or no number of tokens
@@ -37,7 +42,13 @@ func (f *UsageFields) Read(usage json.RawMessage) *agentgwv1.Usage {
 	if !hasInput && !hasOutput {
 		return nil
 	}
-	cached, _ := f.Cached.in(object)
+	if total, hasTotal := f.Total.in(object); hasTotal && hasInput {
+		output = max(output, total-input)
+	}
+	var cached int64
+	for i, found := 0, false; i < len(f.Cached) && !found; i++ {
+		cached, found = f.Cached[i].in(object)
+	}
 	reasoning, _ := f.Reasoning.in(object)
 	return &agentgwv1.Usage{InputTokens: input, CachedTokens: cached, OutputTokens: output, ReasoningTokens: reasoning}
 }

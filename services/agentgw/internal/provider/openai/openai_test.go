@@ -137,6 +137,31 @@ func TestDecode(t *testing.T) {
 	}
 }
 
+// TestDecodeUsage counts tokens as compatible servers name them. Output includes reasoning.
+func TestDecodeUsage(t *testing.T) {
+	for usage, want := range map[string]*agentgwv1.Usage{
+		// xAI counts reasoning beside the output.
+		`"prompt_tokens":32,"completion_tokens":9,"total_tokens":135,"prompt_tokens_details":{"cached_tokens":6},"completion_tokens_details":{"reasoning_tokens":94}`: {
+			InputTokens: 32, OutputTokens: 103, CachedTokens: 6, ReasoningTokens: 94,
+		},
+		// Google's address for clients of OpenAI counts it in the total alone.
+		`"prompt_tokens":20,"completion_tokens":424,"total_tokens":1016`: {InputTokens: 20, OutputTokens: 996},
+		// Moonshot.
+		`"prompt_tokens":19,"completion_tokens":13,"total_tokens":32,"cached_tokens":12`: {InputTokens: 19, OutputTokens: 13, CachedTokens: 12},
+		// DeepSeek.
+		`"prompt_tokens":19,"completion_tokens":13,"prompt_cache_hit_tokens":12,"prompt_cache_miss_tokens":7`: {InputTokens: 19, OutputTokens: 13, CachedTokens: 12},
+	} {
+		got, err := Codec{}.Decode([]byte(`{"choices":[{"message":{"content":"x"}}],"usage":{` + usage + `}}`))
+		if err != nil {
+			t.Errorf("%s: %v", usage, err)
+			continue
+		}
+		if diff := cmp.Diff(want, got.Usage, protocmp.Transform()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", usage, diff)
+		}
+	}
+}
+
 // TestDecodeEmpty checks the reasons of empty answers. A refusal replaces an empty text.
 func TestDecodeEmpty(t *testing.T) {
 	tests := []struct{ choice, text, nothing, refusal string }{

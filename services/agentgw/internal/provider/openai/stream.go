@@ -19,7 +19,8 @@ func JoinChunks(events []json.RawMessage, ended bool) (any, error) {
 		if !isObject {
 			continue
 		}
-		ended = ended || fields["finish_reason"] != nil
+		reason := fields["finish_reason"]
+		ended = ended || reason != nil && reason != "" // which some servers write into each chunk
 		if delta, streamed := fields["delta"]; streamed {
 			fields["message"] = delta
 			delete(fields, "delta")

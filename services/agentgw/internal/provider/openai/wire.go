@@ -131,8 +131,11 @@ type responseFunction struct {
 	Arguments json.RawMessage `json:"arguments"`
 }
 
-// UsageFields are the token counts of chat completions and of completions.
+// UsageFields are the token counts of chat completions and of completions. Cached tokens have names
+// of their own at Moonshot and at DeepSeek.
 var UsageFields = lenient.UsageFields{
-	Input: lenient.Field("prompt_tokens"), Cached: lenient.Field("prompt_tokens_details", "cached_tokens"),
+	Input:  lenient.Field("prompt_tokens"),
+	Cached: []lenient.Count{lenient.Field("prompt_tokens_details", "cached_tokens"), lenient.Field("cached_tokens"), lenient.Field("prompt_cache_hit_tokens")},
 	Output: lenient.Field("completion_tokens"), Reasoning: lenient.Field("completion_tokens_details", "reasoning_tokens"),
+	Total: lenient.Field("total_tokens"),
 }

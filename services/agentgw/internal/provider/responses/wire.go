@@ -102,7 +102,7 @@ type response struct {
 }
 
 var usageFields = lenient.UsageFields{
-	Input: lenient.Field("input_tokens"), Cached: lenient.Field("input_tokens_details", "cached_tokens"),
+	Input: lenient.Field("input_tokens"), Cached: []lenient.Count{lenient.Field("input_tokens_details", "cached_tokens")},
 	Output: lenient.Field("output_tokens"), Reasoning: lenient.Field("output_tokens_details", "reasoning_tokens"),
 }
 
