@@ -218,7 +218,7 @@ func exactly(function string, x, approximate float64) float64 {
 	f := exactFunctions[function]
 	angle := function == "sin" || function == "cos" || function == "tan"
 	if f == nil || approximate == 0 || math.IsNaN(approximate) || math.IsInf(approximate, 0) || math.IsInf(x, 0) ||
-		math.Abs(x) < tiny || function == "asin" && math.Abs(x) == 1 || angle && math.Abs(x) > 1<<largestAngle-1 {
+		math.Abs(x) < tiny || (function == "asin" || function == "acos") && math.Abs(x) == 1 || angle && math.Abs(x) > 1<<largestAngle-1 {
 		return approximate
 	}
 	result, _ := f(exact(x)).Float64()

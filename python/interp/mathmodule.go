@@ -438,7 +438,7 @@ func mathPair(a *arguments) any {
 		if math.IsInf(y, 0) && !math.IsInf(x, 0) {
 			return x
 		}
-		return inRange(math.Mod(x, y), x+0*y)
+		return inRange(math.Mod(x, y), nanOnly(x), nanOnly(y))
 	default:
 		return inRange(math.Remainder(x, y), nanOnly(x), nanOnly(y))
 	}
