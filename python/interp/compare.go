@@ -18,10 +18,9 @@ func (m *machine) compare(op string, x, y any) bool {
 		return m.contains(x, y)
 	case "not in":
 		return !m.contains(x, y)
-	case "is":
-		return isSame(x, y)
-	case "is not":
-		return !isSame(x, y)
+	case "is", "is not":
+		m.chargeSteps(textCost(x))
+		return isSame(x, y) == (op == "is")
 	default:
 		return m.less(op, x, y, 0)
 	}
@@ -106,7 +105,7 @@ func (m *machine) equalItems(x, y []any, depth int) bool {
 // identical reports whether two items of containers are the same object or equal.
 func (m *machine) identical(x, y any, depth int) bool {
 	if _, isFloat := x.(float64); !isFloat && isSame(x, y) {
-		m.chargeSteps(1)
+		m.chargeSteps(1 + textCost(x))
 		return true
 	}
 	return m.equal(x, y, depth)
@@ -116,12 +115,12 @@ func (m *machine) equalTables(x, y *table, depth int) bool {
 	if x.live != y.live {
 		return false
 	}
-	for _, e := range x.all() {
-		i := y.find(e.hash)
-		if i < 0 {
-			return false
+	for i := range x.entries { // a copy without the deleted ones would cost more than the comparison
+		e := &x.entries[i]
+		if e.hash == nil {
+			continue
 		}
-		if !m.identical(e.value, y.entries[i].value, depth+1) {
+		if at := y.find(e.hash); at < 0 || !m.identical(e.value, y.entries[at].value, depth+1) {
 			return false
 		}
 	}
