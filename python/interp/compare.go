@@ -220,7 +220,7 @@ func (m *machine) contains(x, y any) bool {
 			if y.step < 0 {
 				low, high = high, low
 			}
-			return i >= low && i <= high && (uint64(i)-uint64(y.start))%magnitude(y.step) == 0 || i == y.start
+			return i >= low && i <= high && (uint64(i)-uint64(low))%magnitude(y.step) == 0
 		}
 	case *view:
 		if y.kind == viewKeys {

@@ -42,8 +42,10 @@ func powOf(a *arguments) any {
 	}
 	a.chargeSteps(y.BitLen() * (1 + z.BitLen()/64))
 	a.alloc(z.BitLen() / 4)
-	result := new(big.Int).Exp(x, y, new(big.Int).Abs(z))
-	if result == nil || y.Sign() < 0 && new(big.Int).ModInverse(x, z) == nil {
+	modulus := new(big.Int).Abs(z)
+	base := new(big.Int).Mod(x, modulus) // Exp takes the inverse of the magnitude of a negative base
+	result := new(big.Int).Exp(base, y, modulus)
+	if result == nil || y.Sign() < 0 && new(big.Int).ModInverse(base, modulus) == nil {
 		panic(raise("ValueError", "base is not invertible for the given modulus"))
 	}
 	_, remainder := floorDivide(result, z)
