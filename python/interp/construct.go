@@ -56,25 +56,25 @@ func (m *machine) parseInt(text string, base int) any {
 		return raise("ValueError", "invalid literal for int() with base %d: %s", base, repr)
 	}
 	m.chargeSteps(len(text) / 8)
-	digits, ok := python.ASCIIDigits(text)
-	if !ok {
-		panic(wrong())
+	number, sign := python.ASCIIDigits(text), ""
+	if number != "" && (number[0] == '-' || number[0] == '+') {
+		sign, number = number[:1], number[1:]
 	}
-	sign := ""
-	if digits != "" && (digits[0] == '-' || digits[0] == '+') {
-		sign, digits = digits[:1], digits[1:]
-	}
-	if len(digits) > 1 && digits[0] == '0' {
-		prefixed := map[byte]int{'x': 16, 'o': 8, 'b': 2}[digits[1]|0x20]
+	if len(number) > 1 && number[0] == '0' {
+		prefixed := map[byte]int{'x': 16, 'o': 8, 'b': 2}[number[1]|0x20]
 		switch {
 		case prefixed != 0 && (base == 0 || base == prefixed):
-			base, digits = prefixed, digits[2:]
-		case base == 0 && strings.Trim(digits, "0") != "":
+			base, number = prefixed, strings.TrimPrefix(number[2:], "_")
+		case base == 0 && strings.Trim(number, "0_") != "":
 			panic(wrong())
 		}
 	}
 	if base == 0 {
 		base = 10
+	}
+	digits, ok := python.JoinDigits(number, base)
+	if !ok {
+		panic(wrong())
 	}
 	if len(digits) > limit.IntDigits && base&(base-1) != 0 {
 		panic(raise("ValueError", "Exceeds the limit (%d) for integer string conversion: value has %d digits", limit.IntDigits, len(digits)))
