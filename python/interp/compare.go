@@ -58,6 +58,9 @@ func (m *machine) equal(x, y any, depth int) bool {
 			return m.equalTables(&x.table, &y.table, depth)
 		}
 	case *set, *view:
+		if d, e := itemsOf(x), itemsOf(y); d != nil && e != nil { // whose values may have no hash
+			return m.equalTables(&d.table, &e.table, depth)
+		}
 		a, aOK := m.setItems(x, nil)
 		if !aOK {
 			return isSame(x, y)
@@ -75,6 +78,14 @@ func (m *machine) equal(x, y any, depth int) bool {
 		}
 	}
 	return isSame(x, y)
+}
+
+// itemsOf returns the dict of which a value is the view of the items, nil for other values.
+func itemsOf(v any) *dict {
+	if items, ok := v.(*view); ok && items.kind == viewItems {
+		return items.of
+	}
+	return nil
 }
 
 // isSubset reports whether table b has all keys of table a.
