@@ -392,7 +392,7 @@ func (m *machine) power(x, y any) any {
 }
 
 func floatPower(x, y float64) any {
-	if x == 0 && y < 0 {
+	if x == 0 && y < 0 && !math.IsInf(y, 0) {
 		panic(raise("ZeroDivisionError", "0.0 cannot be raised to a negative power"))
 	}
 	result := exactPow(x, y)
