@@ -249,8 +249,8 @@ func getattrOf(a *arguments) any {
 	panic(missing)
 }
 
-// refuseSpecial panics for a special name such as __len__, which values of this package lack although
-// Python's have it: a program must not take that for an answer.
+// refuseSpecial panics for a special name such as __len__, which values lack here although Python's
+// have it: a program must not take that for an answer.
 func refuseSpecial(function, name string) {
 	if len(name) > 4 && strings.HasPrefix(name, "__") && strings.HasSuffix(name, "__") {
 		panic(raise("TypeError", "%s() knows no special names such as %s here; ask with isinstance() or callable()", function, name))

@@ -221,8 +221,8 @@ func (a *arguments) iterators(from int) []iterator {
 	return all
 }
 
-// nextRow returns the next item of each iterator. ok is false if one is exhausted, the first of which
-// is ended.
+// nextRow returns the next item of each iterator. ok is false if one is exhausted: ended is the
+// index of the first of them.
 func (m *machine) nextRow(its []iterator) (items []any, ended int, ok bool) {
 	m.allocItems(len(its))
 	items = make([]any, len(its))
@@ -252,8 +252,8 @@ func newZip(a *arguments) any {
 	}}
 }
 
-// requireEqualLength panics with the error of zip(strict=True) unless all iterators are exhausted, as
-// the one at index ended is and those before it are not.
+// requireEqualLength panics with the error of zip(strict=True) unless all iterators are exhausted.
+// The one at index ended is the first that was.
 func (m *machine) requireEqualLength(its []iterator, ended int) {
 	wrong := func(i int, length string) {
 		others := " 1"

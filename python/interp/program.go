@@ -108,8 +108,8 @@ func isConstant(x syntax.Expr) bool {
 	}
 }
 
-// Start runs the statements that precede each call. What fails in them fails in every call. The host
-// is that of Call.
+// Start runs the statements that precede each call. What fails in them fails in every call. The
+// host is that of Call.
 func (p *Program) Start(ctx context.Context, host Host) Outcome {
 	m := p.machine(ctx, host)
 	return m.outcome(recoverPanic(func() { m.block(&m.module, p.perCall) }))
