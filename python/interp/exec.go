@@ -178,8 +178,12 @@ func (m *machine) try(f *frame, s *syntax.Try) (sig signal) {
 		return m.tryExceptElse(f, s)
 	}
 	r := m.catch(func() { sig = m.tryExceptElse(f, s) })
-	result, raising := f.result, m.statement
-	if last := m.block(f, s.Finally); last != signalNext {
+	result, raising, handling := f.result, m.statement, len(m.handled)
+	if r != nil {
+		m.handled = append(m.handled, r.exception) // that a bare raise repeats
+	}
+	last := m.block(f, s.Finally)
+	if m.handled = m.handled[:handling]; last != signalNext {
 		return last
 	}
 	if r != nil {
