@@ -128,7 +128,7 @@ func (m *machine) formatText(v any, format string) string {
 		panic(raise("ValueError", "'=' alignment not allowed in string format specifier"))
 	}
 	if s.precision >= 0 && s.precision < len(text) {
-		text = text[:byteOffset(text, s.precision)]
+		text = m.prefix(text, s.precision)
 	}
 	if s.align == 0 || s.zero {
 		s.align = '<'
@@ -317,7 +317,7 @@ func groupDigits(text, separator string, group, width int) string {
 
 // pad pads a text to a width.
 func (m *machine) pad(text, fill string, align byte, width int) string {
-	n := width - length(text)
+	n := width - m.length(text)
 	if n <= 0 {
 		return text
 	}

@@ -145,7 +145,7 @@ func momentISO(a *arguments) any {
 		switch {
 		case v == absent:
 		case names[i] == "sep":
-			if separator = requireString(v, "isoformat() argument 1 must be a unicode character, not %s"); length(separator) != 1 {
+			if separator = requireString(v, "isoformat() argument 1 must be a unicode character, not %s"); a.length(separator) != 1 {
 				panic(raise("TypeError", "isoformat() argument 1 must be a unicode character, not str"))
 			}
 		default:

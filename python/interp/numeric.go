@@ -71,7 +71,7 @@ func chrOf(a *arguments) any {
 func ordOf(a *arguments) any {
 	v := a.one()
 	text := requireString(v, "ord() expected string of length 1, but %s found")
-	if n := length(text); n != 1 {
+	if n := a.length(text); n != 1 {
 		panic(raise("TypeError", "ord() expected a character, but string of length %d found", n))
 	}
 	r, _ := python.DecodeRune(text)

@@ -315,7 +315,7 @@ func (c *conversion) apply(s spec, verb byte, v any) string {
 		converted := c.convert(v, verb)
 		text, _ := converted.(string)
 		if s.precision >= 0 && s.precision < len(text) {
-			text = text[:byteOffset(text, s.precision)]
+			text = c.prefix(text, s.precision)
 		}
 		return c.pad(text, " ", s.align, s.width)
 	case 'c':
@@ -324,7 +324,7 @@ func (c *conversion) apply(s spec, verb byte, v any) string {
 			if text, ok = chr(i); !ok {
 				panic(raise("OverflowError", "%s", "%c arg not in range(0x110000)"))
 			}
-		} else if !ok || length(text) != 1 {
+		} else if !ok || c.length(text) != 1 {
 			panic(raise("TypeError", "%s", "%c requires int or char"))
 		}
 		return c.pad(text, " ", s.align, s.width)

@@ -154,7 +154,7 @@ func strPad(a *arguments) any {
 	}
 	fill := " "
 	if args[1] != absent {
-		if fill = requireString(args[1], "The fill character must be a unicode character, not %s"); length(fill) != 1 {
+		if fill = requireString(args[1], "The fill character must be a unicode character, not %s"); a.length(fill) != 1 {
 			panic(raise("TypeError", "The fill character must be exactly one character long"))
 		}
 	}
