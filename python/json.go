@@ -10,8 +10,7 @@ type JSONFormat struct {
 	ASCII     bool // escape every character beyond printable ASCII
 	Multiline bool // each item on its own line, indented by Indent per level
 	Indent    string
-	Sorted    bool // keys in the order of their code points
-	MaxBytes  int  // stop soon after so many bytes; 0 is no limit
+	MaxBytes  int // stop soon after so many bytes; 0 is no limit
 }
 
 // Append appends the JSON text of v to dst: ", " and ": " as separators, NaN and Infinity for

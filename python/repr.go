@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"math"
 	"math/big"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -70,11 +69,7 @@ func (p *printer) value(dst []byte, v Value, depth int) []byte {
 		return append(p.end(dst, len(v), depth), ']')
 	case *Dict:
 		dst = append(dst, '{')
-		items := v.Items()
-		if p.Sorted {
-			items = slices.SortedFunc(slices.Values(items), func(a, b Item) int { return strings.Compare(a.Key, b.Key) })
-		}
-		for i, item := range items {
+		for i, item := range v.Items() {
 			dst = append(p.text(p.separate(dst, i, depth+1), item.Key), ": "...)
 			dst = p.value(dst, item.Value, depth+1)
 		}

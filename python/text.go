@@ -29,10 +29,9 @@ func DigitValue(r rune) (value byte, ok bool) {
 	return 0, false
 }
 
-// ASCIIDigits returns a number in text without white space at its ends, with ASCII digits and
-// without the underscores, and whether these stand only between digits.
-func ASCIIDigits(text string) (digits string, ok bool) {
-	text = strings.Map(func(r rune) rune {
+// ASCIIDigits returns a number in text without white space at its ends and with ASCII digits.
+func ASCIIDigits(text string) string {
+	return strings.Map(func(r rune) rune {
 		if r <= unicode.MaxASCII {
 			return r
 		}
@@ -41,20 +40,32 @@ func ASCIIDigits(text string) (digits string, ok bool) {
 		}
 		return r
 	}, Strip(text))
+}
+
+// JoinDigits returns a number without its underscores. ok is false unless each stands between two
+// digits of the base, which is at most 36.
+func JoinDigits(number string, base int) (digits string, ok bool) {
 	digit := func(i int) bool {
-		return i >= 0 && i < len(text) && (isDigit(text[i]) || text[i]|0x20 >= 'a' && text[i]|0x20 <= 'z')
+		return i >= 0 && i < len(number) && strings.IndexByte("0123456789abcdefghijklmnopqrstuvwxyz"[:base], lower(number[i])) >= 0
 	}
-	for i := range len(text) {
-		if text[i] == '_' && (!digit(i-1) || !digit(i+1)) {
+	for i := range len(number) {
+		if number[i] == '_' && (!digit(i-1) || !digit(i+1)) {
 			return "", false
 		}
 	}
-	return strings.ReplaceAll(text, "_", ""), true
+	return strings.ReplaceAll(number, "_", ""), true
+}
+
+func lower(c byte) byte {
+	if c >= 'A' && c <= 'Z' {
+		c |= 0x20
+	}
+	return c
 }
 
 // ParseFloat is float of a str. ok is false where Python raises ValueError.
 func ParseFloat(text string) (f float64, ok bool) {
-	digits, ok := ASCIIDigits(text)
+	digits, ok := JoinDigits(ASCIIDigits(text), 10)
 	bare := strings.ToLower(strings.TrimLeft(digits, "+-"))
 	named := bare == "inf" || bare == "infinity" || bare == "nan"
 	if !ok || !named && (bare == "" || strings.Trim(bare, "0123456789.e+-") != "") {

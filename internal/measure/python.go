@@ -81,6 +81,9 @@ func (m *module) compile() {
 	if len(m.functions) == 0 && len(m.mistakes) == 0 {
 		m.fail(0, "", "there is no measure: a measure is a function whose name begins with a letter; begin those of helpers with _")
 	}
+	if len(m.mistakes) == 0 {
+		source.Start(m.program, noHost{}, m.fail)
+	}
 	m.mistakes.Sort()
 }
 

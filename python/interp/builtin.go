@@ -243,15 +243,27 @@ func getattrOf(a *arguments) any {
 	case missing == nil:
 		return v
 	case args[2] != absent:
+		refuseSpecial(a.name, name)
 		return args[2]
 	}
 	panic(missing)
+}
+
+// refuseSpecial panics for a special name such as __len__, which values lack here although Python's
+// have it: a program must not take that for an answer.
+func refuseSpecial(function, name string) {
+	if len(name) > 4 && strings.HasPrefix(name, "__") && strings.HasSuffix(name, "__") {
+		panic(raise("TypeError", "%s() knows no special names such as %s here; ask with isinstance() or callable()", function, name))
+	}
 }
 
 func hasattrOf(a *arguments) any {
 	args := a.positionalOnly(2, 2)
 	name := requireString(args[1], "hasattr(): attribute name must be string")
 	_, missing := a.attribute(args[0], name)
+	if missing != nil {
+		refuseSpecial(a.name, name)
+	}
 	return missing == nil
 }
 

@@ -18,10 +18,9 @@ func (m *machine) compare(op string, x, y any) bool {
 		return m.contains(x, y)
 	case "not in":
 		return !m.contains(x, y)
-	case "is":
-		return isSame(x, y)
-	case "is not":
-		return !isSame(x, y)
+	case "is", "is not":
+		m.chargeSteps(textCost(x))
+		return isSame(x, y) == (op == "is")
 	default:
 		return m.less(op, x, y, 0)
 	}
@@ -59,6 +58,9 @@ func (m *machine) equal(x, y any, depth int) bool {
 			return m.equalTables(&x.table, &y.table, depth)
 		}
 	case *set, *view:
+		if d, e := itemsOf(x), itemsOf(y); d != nil && e != nil { // whose values may have no hash
+			return m.equalTables(&d.table, &e.table, depth)
+		}
 		a, aOK := m.setItems(x, nil)
 		if !aOK {
 			return isSame(x, y)
@@ -76,6 +78,14 @@ func (m *machine) equal(x, y any, depth int) bool {
 		}
 	}
 	return isSame(x, y)
+}
+
+// itemsOf returns the dict of which a value is the view of the items, nil for other values.
+func itemsOf(v any) *dict {
+	if items, ok := v.(*view); ok && items.kind == viewItems {
+		return items.of
+	}
+	return nil
 }
 
 // isSubset reports whether table b has all keys of table a.
@@ -106,7 +116,7 @@ func (m *machine) equalItems(x, y []any, depth int) bool {
 // identical reports whether two items of containers are the same object or equal.
 func (m *machine) identical(x, y any, depth int) bool {
 	if _, isFloat := x.(float64); !isFloat && isSame(x, y) {
-		m.chargeSteps(1)
+		m.chargeSteps(1 + textCost(x))
 		return true
 	}
 	return m.equal(x, y, depth)
@@ -116,12 +126,12 @@ func (m *machine) equalTables(x, y *table, depth int) bool {
 	if x.live != y.live {
 		return false
 	}
-	for _, e := range x.all() {
-		i := y.find(e.hash)
-		if i < 0 {
-			return false
+	for i := range x.entries { // a copy without the deleted ones would cost more than the comparison
+		e := &x.entries[i]
+		if e.hash == nil {
+			continue
 		}
-		if !m.identical(e.value, y.entries[i].value, depth+1) {
+		if at := y.find(e.hash); at < 0 || !m.identical(e.value, y.entries[at].value, depth+1) {
 			return false
 		}
 	}
@@ -221,7 +231,7 @@ func (m *machine) contains(x, y any) bool {
 			if y.step < 0 {
 				low, high = high, low
 			}
-			return i >= low && i <= high && (uint64(i)-uint64(y.start))%magnitude(y.step) == 0 || i == y.start
+			return i >= low && i <= high && (uint64(i)-uint64(low))%magnitude(y.step) == 0
 		}
 	case *view:
 		if y.kind == viewKeys {

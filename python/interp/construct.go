@@ -3,6 +3,7 @@ package interp
 import (
 	"math/big"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/toolsandbox/toolsandbox/python"
@@ -55,25 +56,25 @@ func (m *machine) parseInt(text string, base int) any {
 		return raise("ValueError", "invalid literal for int() with base %d: %s", base, repr)
 	}
 	m.chargeSteps(len(text) / 8)
-	digits, ok := python.ASCIIDigits(text)
-	if !ok {
-		panic(wrong())
+	number, sign := python.ASCIIDigits(text), ""
+	if number != "" && (number[0] == '-' || number[0] == '+') {
+		sign, number = number[:1], number[1:]
 	}
-	sign := ""
-	if digits != "" && (digits[0] == '-' || digits[0] == '+') {
-		sign, digits = digits[:1], digits[1:]
-	}
-	if len(digits) > 1 && digits[0] == '0' {
-		prefixed := map[byte]int{'x': 16, 'o': 8, 'b': 2}[digits[1]|0x20]
+	if len(number) > 1 && number[0] == '0' {
+		prefixed := map[byte]int{'x': 16, 'o': 8, 'b': 2}[number[1]|0x20]
 		switch {
 		case prefixed != 0 && (base == 0 || base == prefixed):
-			base, digits = prefixed, digits[2:]
-		case base == 0 && strings.Trim(digits, "0") != "":
+			base, number = prefixed, strings.TrimPrefix(number[2:], "_")
+		case base == 0 && strings.Trim(number, "0_") != "":
 			panic(wrong())
 		}
 	}
 	if base == 0 {
 		base = 10
+	}
+	digits, ok := python.JoinDigits(number, base)
+	if !ok {
+		panic(wrong())
 	}
 	if len(digits) > limit.IntDigits && base&(base-1) != 0 {
 		panic(raise("ValueError", "Exceeds the limit (%d) for integer string conversion: value has %d digits", limit.IntDigits, len(digits)))
@@ -220,16 +221,17 @@ func (a *arguments) iterators(from int) []iterator {
 	return all
 }
 
-// nextRow returns the next item of each iterator. ok is false if one is exhausted.
-func (m *machine) nextRow(its []iterator) (items []any, ok bool) {
+// nextRow returns the next item of each iterator. ok is false if one is exhausted: ended is the
+// index of the first of them.
+func (m *machine) nextRow(its []iterator) (items []any, ended int, ok bool) {
 	m.allocItems(len(its))
 	items = make([]any, len(its))
 	for i, it := range its {
 		if items[i], ok = m.advance(it); !ok {
-			return nil, false
+			return nil, i, false
 		}
 	}
-	return items, len(its) > 0
+	return items, 0, len(its) > 0
 }
 
 func newZip(a *arguments) any {
@@ -242,19 +244,30 @@ func newZip(a *arguments) any {
 	}
 	its := a.iterators(0)
 	return &funcIterator{kind: "zip", step: func(m *machine) (any, bool) {
-		items, ok := m.nextRow(its)
+		items, ended, ok := m.nextRow(its)
 		if !ok && strict {
-			m.strictError(its)
+			m.requireEqualLength(its, ended)
 		}
 		return &tuple{items}, ok
 	}}
 }
 
-// strictError panics with the error of zip(strict=True) if one argument is longer.
-func (m *machine) strictError(its []iterator) {
-	for i, it := range its {
-		if _, more := m.advance(it); more && i > 0 {
-			panic(raise("ValueError", "zip() argument %d is longer than argument 1", i+1))
+// requireEqualLength panics with the error of zip(strict=True) unless all iterators are exhausted.
+// The one at index ended is the first that was.
+func (m *machine) requireEqualLength(its []iterator, ended int) {
+	wrong := func(i int, length string) {
+		others := " 1"
+		if i > 1 {
+			others = "s 1-" + strconv.Itoa(i)
+		}
+		panic(raise("ValueError", "zip() argument %d is %s than argument%s", i+1, length, others))
+	}
+	if ended > 0 {
+		wrong(ended, "shorter")
+	}
+	for i := 1; i < len(its); i++ {
+		if _, more := m.advance(its[i]); more {
+			wrong(i, "longer")
 		}
 	}
 }
@@ -266,7 +279,7 @@ func newMap(a *arguments) any {
 	its := a.iterators(1)
 	f := a.positional[0]
 	return &funcIterator{kind: "map", step: func(m *machine) (any, bool) {
-		items, ok := m.nextRow(its)
+		items, _, ok := m.nextRow(its)
 		if !ok {
 			return nil, false
 		}
@@ -282,7 +295,7 @@ func newFilter(a *arguments) any {
 	f := a.positional[0]
 	return &funcIterator{kind: "filter", step: func(m *machine) (any, bool) {
 		for {
-			items, ok := m.nextRow(its)
+			items, _, ok := m.nextRow(its)
 			if !ok {
 				return nil, false
 			}

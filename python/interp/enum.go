@@ -20,6 +20,8 @@ type (
 		// lower reports that auto() gives a name in lower case.
 		lower   bool
 		members []*member
+		// names are those of all members, also the further names of one.
+		names   []string
 		aliases map[string]*member
 	}
 
@@ -111,6 +113,7 @@ func (m *machine) addMember(c *class, name string, value any) {
 		added = &member{c, name, value}
 		e.members = append(e.members, added)
 	}
+	e.names = append(e.names, name)
 	e.aliases[name] = added
 }
 
@@ -171,8 +174,8 @@ func (e *enumeration) attribute(name string) (any, error) {
 		return nil, raise("AttributeError", "%s", name)
 	}
 	d := &dict{}
-	for _, member := range e.members {
-		d.put(member.name, member.name, member)
+	for _, name := range e.names {
+		d.put(name, name, e.aliases[name])
 	}
 	return d, nil
 }

@@ -210,15 +210,16 @@ var exactFunctions = map[string]func(x *big.Float) *big.Float{
 	},
 }
 
-// tiny is the size below which a result that is near its argument is taken as it is.
+// tiny is the size below which a result is taken as it is, unless it is a logarithm: Log of package
+// math is wrong for numbers below the normal ones.
 const tiny = 0x1p-40
 
 // exactly returns function(x), whose approximate value is known, rounded once.
 func exactly(function string, x, approximate float64) float64 {
 	f := exactFunctions[function]
-	angle := function == "sin" || function == "cos" || function == "tan"
+	angle, logarithm := function == "sin" || function == "cos" || function == "tan", function == "log" || function == "log2"
 	if f == nil || approximate == 0 || math.IsNaN(approximate) || math.IsInf(approximate, 0) || math.IsInf(x, 0) ||
-		math.Abs(x) < tiny || function == "asin" && math.Abs(x) == 1 || angle && math.Abs(x) > 1<<largestAngle-1 {
+		math.Abs(x) < tiny && !logarithm || (function == "asin" || function == "acos") && math.Abs(x) == 1 || angle && math.Abs(x) > 1<<largestAngle-1 {
 		return approximate
 	}
 	result, _ := f(exact(x)).Float64()

@@ -2,6 +2,7 @@ package interp
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/toolsandbox/toolsandbox/python/limit"
 )
@@ -89,9 +90,19 @@ func exceptionAttribute(e *exception, name string) any {
 			return e.args[0]
 		}
 	case "msg":
-		if (e.class.name == "json.decoder.JSONDecodeError" || e.class.name == regexError) && len(e.args) > 0 {
-			return e.args[0]
-		}
+		return messageOf(e)
 	}
 	return nil
+}
+
+// messageOf returns the text of an exception of json or re without its position, nil for others.
+func messageOf(e *exception) any {
+	mark := map[string]string{"json.decoder.JSONDecodeError": ": line ", regexError: " at position "}[e.class.name]
+	if mark == "" || len(e.args) == 0 {
+		return nil
+	}
+	if text, ok := e.args[0].(string); ok && strings.Contains(text, mark) {
+		return text[:strings.LastIndex(text, mark)]
+	}
+	return e.args[0]
 }

@@ -103,6 +103,7 @@ func (m *machine) simpleStmt(f *frame, s syntax.Stmt) {
 // ifStmt executes an if statement with its elif branches.
 func (m *machine) ifStmt(f *frame, s *syntax.If) signal {
 	for {
+		m.statement = s
 		if truth(m.eval(f, s.Test)) {
 			return m.block(f, s.Then)
 		}
@@ -119,6 +120,7 @@ func (m *machine) ifStmt(f *frame, s *syntax.If) signal {
 func (m *machine) while(f *frame, s *syntax.While) signal {
 	for {
 		m.step()
+		m.statement = s // not the last one of the body
 		if !truth(m.eval(f, s.Test)) {
 			return m.block(f, s.Else)
 		}
@@ -134,6 +136,7 @@ func (m *machine) loop(f *frame, s *syntax.For) signal {
 	items := m.iter(m.eval(f, s.Iterable))
 	for {
 		m.step()
+		m.statement = s // not the last one of the body
 		item, ok := m.advance(items)
 		if !ok {
 			return m.block(f, s.Else)
@@ -175,8 +178,12 @@ func (m *machine) try(f *frame, s *syntax.Try) (sig signal) {
 		return m.tryExceptElse(f, s)
 	}
 	r := m.catch(func() { sig = m.tryExceptElse(f, s) })
-	result, raising := f.result, m.statement
-	if last := m.block(f, s.Finally); last != signalNext {
+	result, raising, handling := f.result, m.statement, len(m.handled)
+	if r != nil {
+		m.handled = append(m.handled, r.exception) // that a bare raise repeats
+	}
+	last := m.block(f, s.Finally)
+	if m.handled = m.handled[:handling]; last != signalNext {
 		return last
 	}
 	if r != nil {

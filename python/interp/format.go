@@ -19,15 +19,15 @@ type spec struct {
 	grouping  string
 	precision int // -1: none
 	verb      byte
-	zero      bool
+	zero      bool // the alignment is that of a 0 before the width
 }
 
 // parseSpec reads a format specification.
 func parseSpec(text string) spec {
-	s, rest := spec{fill: " ", precision: -1}, text
+	s, rest, filled := spec{fill: " ", precision: -1}, text, false
 	if rest != "" {
 		if n := runeWidth(rest); n < len(rest) && strings.IndexByte("<>^=", rest[n]) >= 0 {
-			s.fill, s.align, rest = rest[:n], rest[n], rest[n+1:]
+			s.fill, s.align, rest, filled = rest[:n], rest[n], rest[n+1:], true
 		} else if strings.IndexByte("<>^=", rest[0]) >= 0 {
 			s.align, rest = rest[0], rest[1:]
 		}
@@ -49,8 +49,10 @@ func parseSpec(text string) spec {
 	}
 	s.sign = acceptOne("+- ")
 	s.alternate = acceptOne("#") != 0
-	if acceptOne("0") != 0 && s.align == 0 {
-		s.fill, s.align, s.zero = "0", '=', true
+	if !filled && acceptOne("0") != 0 {
+		if s.fill = "0"; s.align == 0 {
+			s.align, s.zero = '=', true
+		}
 	}
 	if rest != "" && rest[0] >= '0' && rest[0] <= '9' && !digits(&s.width) {
 		panic(raise("ValueError", "Too many decimal digits in format string"))
@@ -69,8 +71,11 @@ func parseSpec(text string) spec {
 	if rest != "" && len(rest) == runeWidth(rest) {
 		s.verb, rest = rest[0], ""
 	}
-	if rest != "" {
+	switch {
+	case rest != "":
 		panic(raise("ValueError", "Invalid format specifier"))
+	case s.grouping != "" && s.verb != 0 && strings.IndexByte("deEfFgG%boxX", s.verb) < 0, s.grouping == "," && strings.IndexByte("boxX", s.verb) >= 0:
+		panic(raise("ValueError", "Cannot specify '%s' with '%c'.", s.grouping, s.verb))
 	}
 	return s
 }
@@ -111,7 +116,7 @@ func (m *machine) formatText(v any, format string) string {
 	text := requireString(v, "unsupported format string passed to %s.__format__")
 	s := parseSpec(format)
 	switch {
-	case s.grouping != "" && (s.verb == 0 || s.verb == 's'):
+	case s.grouping != "" && s.verb == 0:
 		panic(raise("ValueError", "Cannot specify '%s' with 's'.", s.grouping))
 	case s.verb != 0 && s.verb != 's':
 		panic(unknownCode(s.verb, v))
@@ -123,7 +128,7 @@ func (m *machine) formatText(v any, format string) string {
 		panic(raise("ValueError", "'=' alignment not allowed in string format specifier"))
 	}
 	if s.precision >= 0 && s.precision < len(text) {
-		text = text[:byteOffset(text, s.precision)]
+		text = m.prefix(text, s.precision)
 	}
 	if s.align == 0 || s.zero {
 		s.align = '<'
@@ -132,9 +137,19 @@ func (m *machine) formatText(v any, format string) string {
 }
 
 func (m *machine) formatInt(s spec, v any) string {
-	if s.precision >= 0 {
+	switch {
+	case s.precision >= 0:
 		panic(raise("ValueError", "Precision not allowed in integer format specifier"))
+	case s.verb == 'c' && s.sign != 0:
+		panic(raise("ValueError", "Sign not allowed with integer format specifier 'c'"))
+	case s.verb == 'c' && s.alternate:
+		panic(raise("ValueError", "Alternate form (#) not allowed with integer format specifier 'c'"))
 	}
+	return m.formatDigits(s, v, 0)
+}
+
+// formatDigits formats an int with at least a number of digits.
+func (m *machine) formatDigits(s spec, v any, minimum int) string {
 	i, _ := toBigInt(v)
 	m.chargeSteps(i.BitLen() / 16)
 	m.alloc(i.BitLen())
@@ -151,21 +166,17 @@ func (m *machine) formatInt(s spec, v any) string {
 		if !ok {
 			panic(raise("OverflowError", "%s", "%c arg not in range(0x110000)"))
 		}
-		if s.align == 0 {
-			s.align = '<'
-		}
 		return m.pad(c, s.fill, s.align, s.width)
 	}
 	text := i.Text(base)
 	if base == 10 {
 		text = decimal(i)
-	} else if s.grouping == "," {
-		panic(raise("ValueError", "Cannot specify ',' with '%c'.", s.verb))
 	}
 	sign := ""
 	if text[0] == '-' {
 		sign, text = "-", text[1:]
 	}
+	text = m.pad(text, "0", '>', minimum)
 	if s.alternate {
 		sign += prefix
 	}
@@ -209,7 +220,7 @@ func floatText(s spec, f float64, precision int) string {
 		}
 		text := formatGeneral(f, max(1, precision), s.alternate)
 		if mantissa, exponent, found := strings.Cut(text, "e"); !found && !strings.ContainsAny(text, ".nN") {
-			if len(strings.TrimPrefix(text, "-")) >= max(1, precision) && precision > 0 { // no room for ".0": an exponent
+			if len(strings.TrimPrefix(text, "-")) >= max(1, precision) { // no room for ".0": an exponent
 				return strconv.FormatFloat(f, 'e', len(strings.TrimPrefix(text, "-"))-1, 64)
 			}
 			return text + ".0"
@@ -234,7 +245,7 @@ func floatText(s spec, f float64, precision int) string {
 // formatGeneral formats a float with a number of significant digits. It strips zeros at the end
 // unless keepZeros is set.
 func formatGeneral(f float64, precision int, keepZeros bool) string {
-	if f == 0 || math.IsInf(f, 0) || math.IsNaN(f) {
+	if math.IsInf(f, 0) || math.IsNaN(f) {
 		return strconv.FormatFloat(f, 'g', -1, 64)
 	}
 	text := strconv.FormatFloat(f, 'e', precision-1, 64)
@@ -248,8 +259,11 @@ func formatGeneral(f float64, precision int, keepZeros bool) string {
 	} else {
 		exponent = "e" + exponent
 	}
-	if !keepZeros && strings.Contains(mantissa, ".") {
+	switch point := strings.Contains(mantissa, "."); {
+	case point && !keepZeros:
 		mantissa = strings.TrimRight(strings.TrimRight(mantissa, "0"), ".")
+	case !point && keepZeros:
+		mantissa += "."
 	}
 	return mantissa + exponent
 }
@@ -261,7 +275,7 @@ func (m *machine) padNumber(s spec, sign, text string, group int) string {
 	}
 	if s.grouping != "" {
 		zeros := 0
-		if s.zero {
+		if s.fill == "0" && s.align == '=' {
 			zeros = s.width - len(sign)
 		}
 		m.alloc(max(0, zeros) + 2*len(text))
@@ -303,7 +317,7 @@ func groupDigits(text, separator string, group, width int) string {
 
 // pad pads a text to a width.
 func (m *machine) pad(text, fill string, align byte, width int) string {
-	n := width - length(text)
+	n := width - m.length(text)
 	if n <= 0 {
 		return text
 	}

@@ -56,6 +56,11 @@ func consumingSources() map[string]string {
 		"upper":                   "x = 'x' * 10**6\nwhile True: x = x.upper()",
 		"slices":                  "x = list(range(10000))\nwhile True: y = x[:]",
 		"text slices":             "x = 'x' * 10000\nwhile True: y = x[1:]",
+		"compared dicts":          "x = {i: 0 for i in range(20000)}\nx.pop(0)\ny = {-i: 0 for i in range(1, 20000)}\nwhile True: x == y",
+		"equal texts":             "x, y = 'x' * 2**20 + 'y', 'x' * 2**20 + 'y'\nx = [x] * 5000\nwhile True: x.count(y)",
+		"equal texts, identity":   "x, y = 'x' * 2**21 + 'y', 'x' * 2**21 + 'y'\nwhile True: x is y",
+		"cut texts":               "x = 'x' * 2**22\nwhile True: '%.1s' % x",
+		"lengths of texts":        "x = 'x' * 2**22\nwhile True:\n    try: ord(x)\n    except TypeError: pass",
 		"text subscripts":         "x = 'x' * 100000\nwhile True: y = x[1]",
 	}
 }

@@ -124,6 +124,23 @@ func TestTools(t *testing.T) {
 	}
 }
 
+// TestSpecialNames checks that a special name that values lack is no silent answer, unlike others.
+func TestSpecialNames(t *testing.T) {
+	const refused = "() knows no special names such as __len__ here; ask with isinstance() or callable()"
+	for source, want := range map[string]string{
+		"print(hasattr('', 'upper'), hasattr('', 'nothing'), hasattr(len, '__name__'), getattr(5, 'nothing', 7))": "True False True 7\n",
+		"hasattr([], '__len__')":         "TypeError: hasattr" + refused,
+		"getattr([], '__len__', None)":   "TypeError: getattr" + refused,
+		"getattr([], '__len__')":         "AttributeError: 'list' object has no attribute '__len__'",
+		"print(hasattr(5, '____'))":      "False\n",
+		"print(hasattr(5, '__class__'))": "True\n",
+	} {
+		if got := runText(source); got != want {
+			t.Errorf("%s: got %q, want %q", source, got, want)
+		}
+	}
+}
+
 func TestSyntax(t *testing.T) {
 	at := func(line, column int, text, message string) string {
 		mark := strings.Repeat(" ", 4+column) + "^\n"

@@ -3,6 +3,8 @@ package interp
 import (
 	"errors"
 	"math/big"
+	"slices"
+	"sort"
 	"strings"
 
 	"github.com/toolsandbox/toolsandbox/python"
@@ -18,7 +20,7 @@ func newJSON() *module {
 	}}
 }
 
-// toPython copies a value for the host. Tuples and sets become lists.
+// toPython copies a value for the host. Tuples and ranges become lists.
 func (m *machine) toPython(v any, depth int) python.Value {
 	if depth > limit.ValueDepth {
 		panic(tooDeep())
@@ -110,10 +112,12 @@ const maxIndent = 16
 // default.
 func dumps(a *arguments) any {
 	args := a.bind(1, "obj", "indent", "ensure_ascii", "default", "sort_keys")
+	if truth(args[4]) {
+		args[0] = a.sortKeys(args[0], 0)
+	}
 	value := a.toPython(args[0], 0)
 	format := python.JSONFormat{
-		ASCII: args[2] == absent || truth(args[2]), Sorted: truth(args[4]),
-		Multiline: orDefault(args[1], nil) != nil, MaxBytes: max(1, limit.Memory-a.memory),
+		ASCII: args[2] == absent || truth(args[2]), Multiline: orDefault(args[1], nil) != nil, MaxBytes: max(1, limit.Memory-a.memory),
 	}
 	if unit, ok := args[1].(string); ok {
 		format.Indent = unit
@@ -126,6 +130,32 @@ func dumps(a *arguments) any {
 	text := format.Append(nil, value)
 	a.alloc(len(text))
 	return string(text)
+}
+
+// sortKeys returns a copy of a value whose dicts have their keys in order: that of the keys before
+// they become texts.
+func (m *machine) sortKeys(v any, depth int) any {
+	if depth > limit.ValueDepth {
+		panic(tooDeep())
+	}
+	switch v := v.(type) {
+	case *list, *tuple:
+		items := m.collect(nil, v)
+		for i := range items {
+			items[i] = m.sortKeys(items[i], depth+1)
+		}
+		return &list{items}
+	case *dict:
+		m.allocItems(2 * v.live)
+		entries := slices.Clone(v.all())
+		sort.SliceStable(entries, func(i, j int) bool { return m.less("<", entries[i].key, entries[j].key, 0) })
+		sorted := &dict{}
+		for _, e := range entries {
+			sorted.put(e.hash, e.key, m.sortKeys(e.value, depth+1))
+		}
+		return sorted
+	}
+	return v
 }
 
 // loads is json.loads.

@@ -147,3 +147,18 @@ func TestPrepare(t *testing.T) {
 		}
 	}
 }
+
+// TestMessages checks the message of an exception of json or re, which is without the position.
+func TestMessages(t *testing.T) {
+	for source, want := range map[string]string{
+		"json.loads('[1,')":   "Expecting value\nExpecting value: line 1 column 4 (char 3)\n",
+		"json.loads('1: 2')":  "Extra data\nExtra data: line 1 column 2 (char 1)\n",
+		"re.compile('(')":     "missing ), unterminated subpattern\nmissing ), unterminated subpattern at position 0\n",
+		"re.compile('(?z)a')": "unknown extension ?z\nunknown extension ?z at position 1\n",
+	} {
+		printed, exception := callFile(t, "import json, re\ndef run():\n    try:\n        "+source+"\n    except (ValueError, re.error) as e:\n        print(e.msg)\n        print(e)\n")
+		if printed+exception != want {
+			t.Errorf("%s: got %q, want %q", source, printed+exception, want)
+		}
+	}
+}

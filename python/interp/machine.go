@@ -32,7 +32,7 @@ type Outcome struct {
 	// Err is nil or the error that ended the run: a *python.Exception with the last line of Python's
 	// traceback, an error of the host, or the context's cause.
 	Err error
-	// Statement is the statement of the file that raised Err in Program.Call, nil if none did.
+	// Statement is the statement of the file that raised Err in a method of Program, nil if none did.
 	Statement syntax.Stmt
 	// Steps is the number of steps of the run, at most about limit.Steps.
 	Steps int

@@ -61,6 +61,9 @@ var mathFunctions = map[string]func(float64) float64{
 	"erf": math.Erf, "erfc": math.Erfc, "gamma": math.Gamma,
 	"lgamma": func(x float64) float64 {
 		value, _ := math.Lgamma(x)
+		if math.IsInf(x, 0) {
+			value = math.Inf(1)
+		}
 		return value
 	},
 }
@@ -433,12 +436,15 @@ func mathPair(a *arguments) any {
 	case "copysign":
 		return math.Copysign(x, y)
 	case "nextafter":
+		if x == y {
+			return y // not -0.0 for 0.0
+		}
 		return math.Nextafter(x, y)
 	case "fmod":
 		if math.IsInf(y, 0) && !math.IsInf(x, 0) {
 			return x
 		}
-		return inRange(math.Mod(x, y), x+0*y)
+		return inRange(math.Mod(x, y), nanOnly(x), nanOnly(y))
 	default:
 		return inRange(math.Remainder(x, y), nanOnly(x), nanOnly(y))
 	}

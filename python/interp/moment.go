@@ -436,8 +436,12 @@ func datetimeFromTimestamp(a *arguments) any {
 
 // seconds returns the time in POSIX seconds, without the microseconds.
 func (m *machine) seconds(t *moment, function string) int {
-	local := (t.day-epochOrdinal)*secondsPerDay + t.micros/microsPerSecond
-	return posix(m.clock(function).Zone(), local, t.fold)
+	return posix(m.clock(function).Zone(), t.localSeconds(), t.fold)
+}
+
+// localSeconds returns the seconds of the local time since 1970.
+func (t *moment) localSeconds() int {
+	return (t.day-epochOrdinal)*secondsPerDay + t.micros/microsPerSecond
 }
 
 func datetimeTimestamp(a *arguments) any {
@@ -456,7 +460,9 @@ func datetimeAsTimezone(a *arguments) any {
 		total, _ := floorDivide(big.NewInt(int64(t.absolute())), big.NewInt(microsPerSecond))
 		seconds = int(total.Int64()) - (epochOrdinal-1)*secondsPerDay
 	} else {
-		seconds = a.seconds(t, "datetime.astimezone")
+		local := a.clock("datetime.astimezone").Zone()
+		found := a.seconds(t, "datetime.astimezone")
+		seconds = t.localSeconds() + found - wall(local, found) // differs from found if the local time is skipped
 	}
 	micros := t.micros % microsPerSecond
 	if zone == nil {

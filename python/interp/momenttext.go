@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/toolsandbox/toolsandbox/python"
 	"github.com/toolsandbox/toolsandbox/python/regex"
 )
 
@@ -144,7 +145,7 @@ func momentISO(a *arguments) any {
 		switch {
 		case v == absent:
 		case names[i] == "sep":
-			if separator = requireString(v, "isoformat() argument 1 must be a unicode character, not %s"); length(separator) != 1 {
+			if separator = requireString(v, "isoformat() argument 1 must be a unicode character, not %s"); a.length(separator) != 1 {
 				panic(raise("TypeError", "isoformat() argument 1 must be a unicode character, not str"))
 			}
 		default:
@@ -268,6 +269,8 @@ func (m *machine) directive(t *moment, c, flag byte) (text string, ok bool) {
 		if c == 'P' || flag == '#' {
 			text = strings.ToLower(text)
 		}
+	case 's':
+		text = strconv.Itoa(m.seconds(&moment{day: day, micros: t.micros}, "strftime"))
 	case 'z', 'Z':
 		switch {
 		case t.zone == nil:
@@ -345,7 +348,7 @@ func numberOf(date time.Time, micros int, c byte) (number, width int, pad byte, 
 var isoPattern = mustCompile(
 	`(?:(?P<Y>\d{4})(?:-(?P<m>\d\d)-(?P<d>\d\d)|(?P<m2>\d\d)(?P<d2>\d\d)|-?W(?P<V>\d\d)(?:-?(?P<u>\d))?))?` +
 		`(?P<sep>(?:.(?=.)|T)?)` +
-		`(?:(?P<H>\d\d)(?::?(?P<M>\d\d)(?::?(?P<S>\d\d)(?:[.,](?P<f>\d+))?)?)?` +
+		`(?:(?P<H>\d\d)(?:(?P<colon>:)?(?P<M>\d\d)(?:(?(colon):)(?P<S>\d\d)(?:[.,](?P<f>\d+))?)?)?` +
 		`(?P<zone>Z|(?P<sign>[-+])(?P<zH>\d\d)(?::?(?P<zM>\d\d)(?::?(?P<zS>\d\d)(?:[.,](?P<zf>\d+))?)?)?)?)?`)
 
 func mustCompile(source string) *regex.Regexp {
@@ -379,14 +382,14 @@ func (p parts) number(name string, otherwise int) int {
 	if !ok {
 		return otherwise
 	}
-	n, _ := strconv.Atoi(text)
+	n, _ := strconv.Atoi(python.ASCIIDigits(text))
 	return n
 }
 
 // fraction returns the microseconds of digits after a decimal point.
 func (p parts) fraction(name string) int {
 	digits, _ := p.get(name)
-	n, _ := strconv.Atoi((digits + "000000")[:6])
+	n, _ := strconv.Atoi((python.ASCIIDigits(digits) + "000000")[:6])
 	return n
 }
 

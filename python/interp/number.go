@@ -392,7 +392,7 @@ func (m *machine) power(x, y any) any {
 }
 
 func floatPower(x, y float64) any {
-	if x == 0 && y < 0 {
+	if x == 0 && y < 0 && !math.IsInf(y, 0) {
 		panic(raise("ZeroDivisionError", "0.0 cannot be raised to a negative power"))
 	}
 	result := exactPow(x, y)
@@ -411,7 +411,7 @@ func exactPow(x, y float64) float64 {
 	const precision = 256
 	result := math.Pow(x, y)
 	whole, fraction := math.Modf(math.Abs(y))
-	if whole > 1<<12 || fraction != 0 && fraction < 0x1p-12 || math.IsInf(result, 0) || math.IsNaN(result) || result == 0 || math.IsInf(x, 0) {
+	if math.IsNaN(x) || math.IsNaN(y) || whole > 1<<12 || fraction != 0 && fraction < 0x1p-12 || math.IsInf(result, 0) || math.IsNaN(result) || result == 0 || math.IsInf(x, 0) {
 		return result
 	}
 	number := func(f float64) *big.Float { return new(big.Float).SetPrec(precision).SetFloat64(f) }

@@ -42,8 +42,10 @@ func powOf(a *arguments) any {
 	}
 	a.chargeSteps(y.BitLen() * (1 + z.BitLen()/64))
 	a.alloc(z.BitLen() / 4)
-	result := new(big.Int).Exp(x, y, new(big.Int).Abs(z))
-	if result == nil || y.Sign() < 0 && new(big.Int).ModInverse(x, z) == nil {
+	modulus := new(big.Int).Abs(z)
+	base := new(big.Int).Mod(x, modulus) // Exp takes the inverse of the magnitude of a negative base
+	result := new(big.Int).Exp(base, y, modulus)
+	if result == nil || y.Sign() < 0 && new(big.Int).ModInverse(base, modulus) == nil {
 		panic(raise("ValueError", "base is not invertible for the given modulus"))
 	}
 	_, remainder := floorDivide(result, z)
@@ -69,7 +71,7 @@ func chrOf(a *arguments) any {
 func ordOf(a *arguments) any {
 	v := a.one()
 	text := requireString(v, "ord() expected string of length 1, but %s found")
-	if n := length(text); n != 1 {
+	if n := a.length(text); n != 1 {
 		panic(raise("TypeError", "ord() expected a character, but string of length %d found", n))
 	}
 	r, _ := python.DecodeRune(text)

@@ -108,6 +108,13 @@ func isConstant(x syntax.Expr) bool {
 	}
 }
 
+// Start runs the statements that precede each call. What fails in them fails in every call. The
+// host is that of Call.
+func (p *Program) Start(ctx context.Context, host Host) Outcome {
+	m := p.machine(ctx, host)
+	return m.outcome(recoverPanic(func() { m.block(&m.module, p.perCall) }))
+}
+
 // Call calls a function of the file. args are named arguments; missing ones get the parameters'
 // defaults. Calls share no state, so Call is safe for concurrent use.
 func (p *Program) Call(ctx context.Context, function *syntax.Def, args []python.Arg, host Host) (result python.Value, outcome Outcome) {
@@ -127,11 +134,16 @@ func (p *Program) Call(ctx context.Context, function *syntax.Def, args []python.
 		}
 		result = m.toPython(m.call(m.module.vars[function.Name.Slot], nil, named), 0)
 	})
-	outcome = Outcome{Output: string(m.out), Err: m.outcomeError(failure), Steps: m.steps}
+	return result, m.outcome(failure)
+}
+
+// outcome returns the outcome of a run that a panic ended, or none.
+func (m *machine) outcome(failure any) Outcome {
+	outcome := Outcome{Output: string(m.out), Err: m.outcomeError(failure), Steps: m.steps}
 	if failure != nil {
 		outcome.Statement = m.statement
 	}
-	return result, outcome
+	return outcome
 }
 
 func (p *Program) machine(ctx context.Context, host Host) *machine {

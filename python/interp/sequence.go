@@ -31,6 +31,18 @@ func isASCII(s string) bool {
 // length returns the number of characters of a text.
 func length(s string) int { return python.RuneCount(s) }
 
+// length is length, and charges for a long text.
+func (m *machine) length(s string) int {
+	m.chargeSteps(len(s) / 64)
+	return length(s)
+}
+
+// prefix returns the first n characters of a text, and charges for a long one.
+func (m *machine) prefix(s string, n int) string {
+	m.chargeSteps(len(s) / 64)
+	return s[:byteOffset(s, n)]
+}
+
 // byteOffset returns the byte offset of a character.
 func byteOffset(s string, i int) int {
 	if isASCII(s) {

@@ -18,6 +18,9 @@ func TestStatement(t *testing.T) {
 		{"    try:\n        [].x\n    finally:\n        y = 5\n", "[].x"},
 		{"    try:\n        [].x\n    except AttributeError:\n        raise ValueError('y')\n", "raise ValueError('y')"},
 		{"    try:\n        [].x\n    except AttributeError:\n        pass\n    {}['y']\n", "{}['y']"},
+		{"    if False:\n        pass\n    elif [].x:\n        pass\n", "elif [].x:"},
+		{"    n = 1\n    while 1 / n:\n        n -= 1\n", "while 1 / n:"},
+		{"    d = {1: 2}\n    for k in d:\n        d[5] = 6\n", "for k in d:"},
 		{"    return f\n", ""},
 		{"    return 1\n", ""},
 	} {

@@ -114,12 +114,9 @@ func parsedMoment(p parts) *moment {
 			month = i + 1
 		}
 	}
-	if trimmed, ok := p.get("d"); ok { // " 5"
-		day = parseInt(strings.TrimSpace(trimmed))
-	}
 	hour := p.number("H", 0)
-	if half, ok := p.get("I"); ok {
-		hour = parseInt(half) % 12
+	if half := p.number("I", 0); half > 0 {
+		hour = half % 12
 		if side, _ := p.get("p"); strings.EqualFold(side, "pm") {
 			hour += 12
 		}
@@ -131,13 +128,6 @@ func parsedMoment(p parts) *moment {
 	t.micros = timeOfDay(hour, p.number("M", 0), p.number("S", 0), p.fraction("f"))
 	t.zone = p.zoneOffset()
 	return t
-}
-
-func parseInt(text string) (n int) {
-	for _, c := range text {
-		n = n*10 + int(c-'0')
-	}
-	return n
 }
 
 // zoneOffset returns the time zone of %z, nil without one.

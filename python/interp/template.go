@@ -1,7 +1,6 @@
 package interp
 
 import (
-	"math/big"
 	"strconv"
 	"strings"
 )
@@ -139,7 +138,7 @@ func (t *template) value(name string) any {
 			panic(raise("ValueError", "Missing ']' in format string"))
 		}
 		var key any = rest[1:end]
-		if i, failure := strconv.Atoi(rest[1:end]); failure == nil && i >= 0 {
+		if i, numbered := fieldNumber(rest[1:end]); numbered {
 			key = i
 		}
 		v = t.item(v, key)
@@ -148,9 +147,14 @@ func (t *template) value(name string) any {
 	return v
 }
 
+// fieldNumber returns the number that a name of a field or a subscript is, without a sign.
+func fieldNumber(name string) (i int, ok bool) {
+	n, err := strconv.ParseUint(name, 10, 32)
+	return int(n), err == nil
+}
+
 func (t *template) argument(name string) any {
-	i, err := strconv.Atoi(name)
-	numbered := err == nil && i >= 0
+	i, numbered := fieldNumber(name)
 	if name == "" || numbered {
 		if t.used && t.automatic != (name == "") {
 			if t.automatic {
@@ -184,7 +188,11 @@ func (m *machine) formatPercent(text string, values any) any {
 	if several, ok := values.(*tuple); ok {
 		args = several.items
 	}
-	mapping, _ := values.(*dict)
+	mapping := false
+	switch values.(type) {
+	case *dict, *list, *rangeValue:
+		mapping = true
+	}
 	var out strings.Builder
 	for rest := text; ; {
 		before, after, found := strings.Cut(rest, "%")
@@ -196,9 +204,7 @@ func (m *machine) formatPercent(text string, values any) any {
 		}
 		c := conversion{machine: m, args: args, rest: after}
 		if strings.HasPrefix(after, "(") {
-			switch values.(type) {
-			case *dict, *list, *rangeValue:
-			default:
+			if !mapping {
 				panic(raise("TypeError", "format requires a mapping"))
 			}
 			name, behind, closed := strings.Cut(after[1:], ")")
@@ -216,7 +222,7 @@ func (m *machine) formatPercent(text string, values any) any {
 			args = c.args
 		}
 	}
-	if len(args) > 0 && mapping == nil {
+	if len(args) > 0 && !mapping {
 		panic(raise("TypeError", "not all arguments converted during string formatting"))
 	}
 	return out.String()
@@ -309,7 +315,7 @@ func (c *conversion) apply(s spec, verb byte, v any) string {
 		converted := c.convert(v, verb)
 		text, _ := converted.(string)
 		if s.precision >= 0 && s.precision < len(text) {
-			text = text[:byteOffset(text, s.precision)]
+			text = c.prefix(text, s.precision)
 		}
 		return c.pad(text, " ", s.align, s.width)
 	case 'c':
@@ -318,7 +324,7 @@ func (c *conversion) apply(s spec, verb byte, v any) string {
 			if text, ok = chr(i); !ok {
 				panic(raise("OverflowError", "%s", "%c arg not in range(0x110000)"))
 			}
-		} else if !ok || length(text) != 1 {
+		} else if !ok || c.length(text) != 1 {
 			panic(raise("TypeError", "%s", "%c requires int or char"))
 		}
 		return c.pad(text, " ", s.align, s.width)
@@ -356,17 +362,7 @@ func (c *conversion) integer(s spec, verb byte, v any) string {
 	if decimal {
 		s.verb = 'd'
 	}
-	if i, _ := toBigInt(v); s.precision > 0 {
-		digits := new(big.Int).Abs(i).String()
-		if missing := s.precision - len(digits); missing > 0 {
-			c.alloc(missing)
-			sign := ""
-			if i.Sign() < 0 {
-				sign = "-"
-			}
-			return c.padNumber(s, sign, strings.Repeat("0", missing)+digits, 3)
-		}
-	}
+	minimum := s.precision
 	s.precision = -1
-	return c.formatInt(s, v)
+	return c.formatDigits(s, v, minimum)
 }

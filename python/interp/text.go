@@ -1,6 +1,7 @@
 package interp
 
 import (
+	"math"
 	"slices"
 	"strings"
 
@@ -153,7 +154,7 @@ func strPad(a *arguments) any {
 	}
 	fill := " "
 	if args[1] != absent {
-		if fill = requireString(args[1], "The fill character must be a unicode character, not %s"); length(fill) != 1 {
+		if fill = requireString(args[1], "The fill character must be a unicode character, not %s"); a.length(fill) != 1 {
 			panic(raise("TypeError", "The fill character must be exactly one character long"))
 		}
 	}
@@ -194,21 +195,20 @@ func strSplit(a *arguments) any {
 	case separator == "":
 		panic(raise("ValueError", "empty separator"))
 	}
-	pieces := strings.Split(s, separator)
-	if limit >= 0 && len(pieces) > limit+1 {
-		if a.name == "split" {
-			pieces = strings.SplitN(s, separator, limit+1)
-		} else {
-			pieces = splitRight(s, separator, limit)
-		}
+	switch {
+	case a.name == "rsplit": // separators that overlap are not those from the left
+		return a.texts(splitRight(s, separator, limit))
+	case limit < 0 || limit == math.MaxInt:
+		return a.texts(strings.Split(s, separator))
+	default:
+		return a.texts(strings.SplitN(s, separator, limit+1))
 	}
-	return a.texts(pieces)
 }
 
-// splitRight splits at the last separators.
+// splitRight splits at the last separators, at all with a negative limit.
 func splitRight(s, separator string, limit int) []string {
 	var pieces []string
-	for range limit {
+	for ; limit != 0; limit-- {
 		at := strings.LastIndex(s, separator)
 		if at < 0 {
 			break

@@ -3,6 +3,7 @@
 package source
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -40,6 +41,13 @@ func Parse(source string, refuse func(module string) string, fail Fail) (program
 		f.statement(s)
 	}
 	return program, f.defs
+}
+
+// Start runs the top level of a file as each call does, and reports the statement that fails.
+func Start(program *interp.Program, host interp.Host, fail Fail) {
+	if outcome := program.Start(context.Background(), host); outcome.Err != nil {
+		fail(outcome.Statement.Offset(), "", "this fails before each call of a function of the file: %v", outcome.Err)
+	}
 }
 
 // file is one while its top level is checked.

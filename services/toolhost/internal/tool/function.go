@@ -279,6 +279,23 @@ var library = sync.OnceValue(func() *interp.Library {
 	return interp.NewLibrary(names)
 })
 
+// topLevel is what the top of a file can reach when it is checked: a calendar, but no world.
+type topLevel struct{}
+
+// Callable implements interp.Host.
+func (topLevel) Callable(string) bool { return false }
+
+// Call implements interp.Host.
+func (topLevel) Call(name string, _ []python.Value, _ *python.Dict) (python.Value, error) {
+	return python.Value{}, raise("RuntimeError", name+" cannot be called here")
+}
+
+// Now implements interp.Clock.
+func (topLevel) Now() float64 { return 0 }
+
+// Zone implements interp.Clock.
+func (topLevel) Zone() *time.Location { return time.UTC }
+
 // moduleWorld is what a call of a tool in Python can reach. The world records its uses.
 type moduleWorld struct {
 	ctx   context.Context

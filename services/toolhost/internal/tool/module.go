@@ -150,6 +150,9 @@ func (m *module) compile() {
 	if len(m.tools) == 0 && len(m.mistakes) == 0 {
 		m.fail(0, "", "there is no tool: a tool is a function whose name begins with a letter")
 	}
+	if len(m.mistakes) == 0 {
+		source.Start(m.prepared, topLevel{}, m.fail)
+	}
 	m.mistakes.Sort()
 }
 

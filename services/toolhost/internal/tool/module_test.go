@@ -221,6 +221,10 @@ func TestModuleMistakes(t *testing.T) {
 		{"import secrets\nfrom tool_sandbox.common import x\ndef act() -> None:" + doc, []string{
 			"1:1: file: secrets cannot be imported: tools may import datetime, enum, json, math, re and typing; the world is there as world",
 			"2:1: file: remove this import of tool_sandbox.common: decorators, NOT_GIVEN and the exceptions need none, and the world is there as world"}},
+		{"import re\nfrom datetime import datetime\nSTART = datetime.fromtimestamp(0)\nPLATE = re.compile('(')\ndef act() -> None:" + doc, []string{
+			"4:1: file: this fails before each call of a function of the file: re.error: missing ), unterminated subpattern at position 0"}},
+		{"A = [0]\nB = 1 / 0\ndef act() -> None:" + doc, []string{
+			"2:1: file: this fails before each call of a function of the file: ZeroDivisionError: division by zero"}},
 		{"def act() -> None:" + doc + "def act() -> None:" + doc, []string{
 			"3:1: act: there are two functions act; rename one of them"}},
 		{"def search_contacts() -> None:" + doc, []string{"1:1: search_contacts: the name is that of a built-in tool; rename the function, or give it a @backend of its own"}},

@@ -44,7 +44,7 @@ func TestTry(t *testing.T) {
 		{"def act() -> int:" + doc + "  return str(5)\n", "1:1: act: it returns '5', but the hint says int, when called as act()"},
 		{"def act() -> List[str]:" + doc + "  return [5 + 5]\n", "1:1: act: it returns [10], but the hint says List[str], when called as act()"},
 		{"def act() -> Dict[str, float]:" + doc + "  return {'a': str(1)}\n", "1:1: act: it returns {'a': '1'}, but the hint says Dict[str, float], when called as act()"},
-		{"def act() -> None:" + doc + "  while True:\n    pass\n", "4:5: act: TimeoutError: more than 200000 steps are needed, when called as act()"},
+		{"def act() -> None:" + doc + "  while True:\n    pass\n", "3:3: act: TimeoutError: more than 200000 steps are needed, when called as act()"},
 		{"def act() -> None:" + doc + "  assert world.now() < 0\n", ""},
 		{"def act() -> None:" + doc + "  raise TypeError('on purpose')\n", ""},
 		{"def act() -> float:" + doc + "  return world.rows('note', note_id='none')[0]['pages']\n", ""},
