@@ -8,6 +8,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/toolsandbox/toolsandbox/internal/spelling"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
@@ -214,7 +215,7 @@ func (b *builder) tools(v *document.Value, oracle []*worldv1.ScriptTurn) *setupv
 		}
 		number := setupv1.Augmentation_value[form.AugmentationPrefix+item.Text]
 		if number == 0 {
-			b.Fail(item, "unknown augmentation %q%s", item.Text, document.Hint(item.Text, form.Augmentations()))
+			b.Fail(item, "unknown augmentation %q%s", item.Text, spelling.Hint(item.Text, form.Augmentations()))
 			continue
 		}
 		selection.Augmentations = append(selection.Augmentations, setupv1.Augmentation(number))
@@ -225,7 +226,7 @@ func (b *builder) tools(v *document.Value, oracle []*worldv1.ScriptTurn) *setupv
 // extraTools reads the tools besides those that the oracle calls.
 func (b *builder) extraTools(v *document.Value) []string {
 	if v != nil && v.Shape == document.ShapeText {
-		b.Fail(v, "is %q, expected %s or a list of tools", document.Truncate(v.Text), form.AllTools)
+		b.Fail(v, "is %q, expected %s or a list of tools", spelling.Truncate(v.Text), form.AllTools)
 		return nil
 	}
 	return b.Texts(v)
@@ -263,7 +264,7 @@ func (b *builder) sharedRecordings(v *document.Value) []*setupv1.RecordedAnswer 
 	}
 	answers, ok := b.recorded[name.Text]
 	if !ok {
-		b.Fail(name, "there is no recordings/%s.yaml%s", name.Text, document.Hint(name.Text, slices.Sorted(maps.Keys(b.recorded))))
+		b.Fail(name, "there is no recordings/%s.yaml%s", name.Text, spelling.Hint(name.Text, slices.Sorted(maps.Keys(b.recorded))))
 	}
 	return answers
 }

@@ -11,6 +11,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/toolsandbox/toolsandbox/internal/spelling"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
@@ -365,7 +366,7 @@ func (c *checker) allowCall(path string, call *worldv1.ToolCall, confirm []*setu
 	}
 	at := slices.Index(actions, action)
 	if at < 0 {
-		c.fail(path, "nothing is called %q%s", action, document.Hint(action, actions))
+		c.fail(path, "nothing is called %q%s", action, spelling.Hint(action, actions))
 		return
 	}
 	c.arguments(path, confirm[at].GetTool(), arguments, false)

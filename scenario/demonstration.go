@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/toolsandbox/toolsandbox/internal/spelling"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/python"
@@ -174,7 +175,7 @@ func (c *checker) demonstrationCall(path string, call *worldv1.ToolCall, setup *
 	}
 	arguments := callArguments(call)
 	if arguments == nil {
-		c.fail(path+".arguments_json", "is no JSON object: %s", document.Truncate(call.GetArgumentsJson()))
+		c.fail(path+".arguments_json", "is no JSON object: %s", spelling.Truncate(call.GetArgumentsJson()))
 		return
 	}
 	c.arguments(path+".arguments_json", tool, arguments, true)

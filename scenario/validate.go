@@ -9,6 +9,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/toolsandbox/toolsandbox/internal/spelling"
 	"github.com/toolsandbox/toolsandbox/internal/timezone"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
@@ -151,7 +152,7 @@ func (c *checker) categories(categories []string) {
 	for i, name := range categories {
 		path := fmt.Sprintf("setup.categories[%d]", i)
 		if !slices.Contains(known, name) {
-			c.fail(path, "unknown category %q%s", name, cmp.Or(document.Hint(name, known), "; categories in pack.yaml lists those of the pack"))
+			c.fail(path, "unknown category %q%s", name, cmp.Or(spelling.Hint(name, known), "; categories in pack.yaml lists those of the pack"))
 		} else if slices.Contains(categories[:i], name) {
 			c.fail(path, "category %s occurs twice (those for augmentations are added by themselves)", name)
 		}
@@ -241,7 +242,7 @@ func (o Options) badPhone(column string, cell *worldv1.Value) string {
 	if !strings.HasSuffix(column, "phone_number") || cell.GetKind() == nil || o.phone(cell.GetText()) {
 		return ""
 	}
-	return fmt.Sprintf("is %q, expected a phone number in international form like +493023125040", document.Truncate(cell.GetText()))
+	return fmt.Sprintf("is %q, expected a phone number in international form like +493023125040", spelling.Truncate(cell.GetText()))
 }
 
 // messages checks that the last message has a valid recipient and that indices have no gaps.
@@ -272,7 +273,7 @@ func (c *checker) messages(messages []*worldv1.Message) {
 
 func (c *checker) tool(path, name string) {
 	if !c.opts.isKnownTool(name) {
-		c.fail(path, "unknown tool %q%s", name, document.Hint(name, c.opts.Tools))
+		c.fail(path, "unknown tool %q%s", name, spelling.Hint(name, c.opts.Tools))
 	}
 }
 
@@ -301,7 +302,7 @@ func (c *checker) script(path string, turns []*worldv1.ScriptTurn, refuse func(t
 			ids[call.GetId()] = true
 			arguments := callArguments(call)
 			if arguments == nil {
-				c.fail(where+".arguments_json", "is no JSON object: %s", document.Truncate(call.GetArgumentsJson()))
+				c.fail(where+".arguments_json", "is no JSON object: %s", spelling.Truncate(call.GetArgumentsJson()))
 				continue
 			}
 			c.arguments(where+".arguments_json", call.GetTool(), arguments, true)
