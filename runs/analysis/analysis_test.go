@@ -236,6 +236,9 @@ func TestReport(t *testing.T) {
 	if whole.Score.Interval != nil || whole.Score.StandardError == nil || !whole.Score.Small {
 		t.Errorf("score: got %+v, want a standard error without an interval", whole.Score)
 	}
+	if all := whole.Passes[1].All; all.StandardError != nil || all.Interval == nil { // 0 of each scenario
+		t.Errorf("pass^2: got %+v, want an interval without a standard error", all)
+	}
 	if whole.Rollouts != 5 || whole.Scored != 4 || whole.Scenarios != 2 || whole.Unscored["provider"] != 1 || whole.Causes["tool_error"] != 4 || whole.UserFaults["early_end"] != 4 {
 		t.Errorf("group: got %+v", whole)
 	}
@@ -260,6 +263,9 @@ func TestClustersOfExtensions(t *testing.T) {
 		whole, _ := reportOf(t, []*Run{NewRun("dir", summary, record)}, 1).Whole(0)
 		if whole.Scenarios != want {
 			t.Errorf("%v: got %d clusters, want %d", lineages, whole.Scenarios, want)
+		}
+		if whole.Score.StandardError != nil { // all scores are equal
+			t.Errorf("%v: got a standard error of %v, want none", lineages, *whole.Score.StandardError)
 		}
 	}
 }
