@@ -196,7 +196,7 @@ func (c *checker) reachable(path string, tools *setupv1.ToolSelection, constrain
 			}
 		}
 	}
-	switch constraint.GetMeasure() { //nolint:exhaustive // other measures need no change
+	switch constraint.GetMeasure() { // other measures need no change
 	case evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_ADDITION, evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_REMOVAL,
 		evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_UPDATE:
 		if c.onlyReads(tools) && strings.HasPrefix(path, milestonesPath) {

@@ -66,7 +66,7 @@ func (k *constraintChecker) cell(path string, cell *Cell) {
 			tolerances[tolerance.GetName()] = tolerance.GetAbsolute()
 		}
 	}
-	switch cell.Measure { //nolint:exhaustive // the others need nothing
+	switch cell.Measure { // the others need nothing
 	case evaluationv1.ColumnMeasure_COLUMN_MEASURE_CLOSE:
 		if absolute, ok := tolerances[column.Name]; ok {
 			cell.Tolerance = absolute
