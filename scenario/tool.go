@@ -133,8 +133,8 @@ func (c *checker) descriptions(texts []*setupv1.ToolDescription) {
 	for i, text := range texts {
 		path := fmt.Sprintf("setup.tools.descriptions[%d]", i)
 		c.tool(path, text.GetTool())
-		if text.GetTool() == AllowTool {
-			c.fail(path, "%s says which tools need consent, and has no other text; leave it out", AllowTool)
+		if text.GetTool() == world.AllowTool {
+			c.fail(path, "%s says which tools need consent, and has no other text; leave it out", world.AllowTool)
 		}
 		if seen[text.GetTool()] {
 			c.fail(path, "%s is described twice", text.GetTool())
@@ -224,7 +224,7 @@ func (c *checker) callable(path string, tools *setupv1.ToolSelection, wanted []e
 // onlyReads reports whether no tool of the agent or the user changes the world.
 func (c *checker) onlyReads(tools *setupv1.ToolSelection) bool {
 	for _, name := range slices.Concat(tools.GetAllow(), tools.GetUser()) {
-		if shape := c.opts.shapes[name]; name != endTool && (shape == nil || !shape.readOnly) {
+		if shape := c.opts.shapes[name]; name != world.EndTool && (shape == nil || !shape.readOnly) {
 			return false
 		}
 	}

@@ -104,8 +104,8 @@ func (c *checker) userTools(names []string) {
 		path := fmt.Sprintf("setup.tools.user[%d]", i)
 		c.tool(path, name)
 		switch {
-		case name == endTool:
-			c.fail(path, "the user always has %s; remove it", endTool)
+		case name == world.EndTool:
+			c.fail(path, "the user always has %s; remove it", world.EndTool)
 		case slices.Contains(names[:i], name):
 			c.fail(path, "tool %q occurs twice", name)
 		}
@@ -114,9 +114,9 @@ func (c *checker) userTools(names []string) {
 
 // notUserTool explains why a user may not call a tool, empty if it may.
 func notUserTool(setup *setupv1.Setup, tool string) string {
-	userTools := append(slices.Clone(setup.GetTools().GetUser()), endTool)
+	userTools := append(slices.Clone(setup.GetTools().GetUser()), world.EndTool)
 	if len(setup.GetConsentTools()) > 0 {
-		userTools = append(userTools, AllowTool)
+		userTools = append(userTools, world.AllowTool)
 	}
 	if slices.Contains(userTools, tool) {
 		return ""
@@ -136,7 +136,7 @@ func disallowedReason(tools *setupv1.ToolSelection, tool string) string {
 // Distraction adds tools.
 func whyDenied(tools *setupv1.ToolSelection, tool string) string {
 	switch {
-	case tool == endTool, tool == AllowTool:
+	case tool == world.EndTool, tool == world.AllowTool:
 		return fmt.Sprintf("the agent cannot call %s, only the user can", tool)
 	case slices.Contains(tools.GetDeny(), tool):
 		return fmt.Sprintf("the agent may not call %q: without_tools lists it", tool)
