@@ -283,7 +283,7 @@ func rate(passed []statistics.Observation) Estimate {
 	}
 	interval, ok := statistics.Bootstrap(passed)
 	if !ok || e.Small || m.StandardError == 0 {
-		interval, _ = statistics.ExactRate(passed)
+		interval = statistics.ExactRate(passed)
 	}
 	e.Interval = &interval
 	return e
