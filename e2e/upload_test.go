@@ -29,7 +29,7 @@ type encoded struct{}
 
 // Marshal implements encoding.CodecV2.
 func (encoded) Marshal(v any) (mem.BufferSlice, error) {
-	return mem.BufferSlice{mem.SliceBuffer(v.([]byte))}, nil //nolint:forcetypeassert // the test sends nothing else
+	return mem.BufferSlice{mem.SliceBuffer(v.([]byte))}, nil // the test sends nothing else
 }
 
 // Unmarshal implements encoding.CodecV2.

@@ -176,30 +176,3 @@ func TestNonFinite(t *testing.T) {
 		}
 	}
 }
-
-func TestIndex(t *testing.T) {
-	t.Parallel()
-	d := DictOf(Item{"a", Int(1)})
-	cases := []struct {
-		v, key    Value
-		want, err string
-	}{
-		{d, Str("a"), "1", ""},
-		{d, Str("b"), "", "KeyError: 'b'"},
-		{d, Int(0), "", "KeyError: 0"},
-		{d, List(), "", "TypeError: unhashable type: 'list'"},
-		{List(d), Int(-1), "{'a': 1}", ""},
-		{List(d), Int(1), "", "IndexError: list index out of range"},
-		{List(d), Str("a"), "", "TypeError: list indices must be integers or slices, not str"},
-		{Str("aé😀"), Int(2), "'😀'", ""},
-		{Str(""), Int(0), "", "IndexError: string index out of range"},
-		{Str("a"), Str("a"), "", "TypeError: string indices must be integers"},
-		{None(), Int(0), "", "TypeError: 'NoneType' object is not subscriptable"},
-	}
-	for _, c := range cases {
-		got, err := Index(c.v, c.key)
-		if c.err != "" && (err == nil || err.Error() != c.err) || c.err == "" && (err != nil || Repr(got) != c.want) {
-			t.Errorf("%s[%s] = %s, %v, want %s%s", Repr(c.v), Repr(c.key), Repr(got), err, c.want, c.err)
-		}
-	}
-}

@@ -8,6 +8,8 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/toolsandbox/toolsandbox/internal/spelling"
+	"github.com/toolsandbox/toolsandbox/internal/world"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
@@ -19,8 +21,6 @@ import (
 const (
 	// defaultMaxMessages is the default of max_messages.
 	defaultMaxMessages = 30
-	// endTool ends the conversation. Only the user has it.
-	endTool = "end_conversation"
 	// endCallID is the id of the last call of a user script.
 	endCallID = "call_end"
 )
@@ -195,8 +195,8 @@ func (b *builder) tools(v *document.Value, oracle []*worldv1.ScriptTurn) *setupv
 		for i := range listed {
 			b.recordSource("setup.tools.allow["+strconv.Itoa(len(unlisted)+i)+"]", extra.List[i])
 		}
-		if !slices.Contains(selection.GetAllow(), endTool) {
-			selection.Allow = append(selection.GetAllow(), endTool)
+		if !slices.Contains(selection.GetAllow(), world.EndTool) {
+			selection.Allow = append(selection.GetAllow(), world.EndTool)
 		}
 	}
 	if user := v.Get("user"); user != nil && user.Shape == document.ShapeMapping {
@@ -214,7 +214,7 @@ func (b *builder) tools(v *document.Value, oracle []*worldv1.ScriptTurn) *setupv
 		}
 		number := setupv1.Augmentation_value[form.AugmentationPrefix+item.Text]
 		if number == 0 {
-			b.Fail(item, "unknown augmentation %q%s", item.Text, document.Hint(item.Text, form.Augmentations()))
+			b.Fail(item, "unknown augmentation %q%s", item.Text, spelling.Hint(item.Text, form.Augmentations()))
 			continue
 		}
 		selection.Augmentations = append(selection.Augmentations, setupv1.Augmentation(number))
@@ -225,7 +225,7 @@ func (b *builder) tools(v *document.Value, oracle []*worldv1.ScriptTurn) *setupv
 // extraTools reads the tools besides those that the oracle calls.
 func (b *builder) extraTools(v *document.Value) []string {
 	if v != nil && v.Shape == document.ShapeText {
-		b.Fail(v, "is %q, expected %s or a list of tools", document.Truncate(v.Text), form.AllTools)
+		b.Fail(v, "is %q, expected %s or a list of tools", spelling.Truncate(v.Text), form.AllTools)
 		return nil
 	}
 	return b.Texts(v)
@@ -235,7 +235,7 @@ func (b *builder) extraTools(v *document.Value) []string {
 func calledTools(script []*worldv1.ScriptTurn) []string {
 	var tools []string
 	for call := range Calls(script...) {
-		if tool := call.GetTool(); tool != endTool && tool != "" && !slices.Contains(tools, tool) {
+		if tool := call.GetTool(); tool != world.EndTool && tool != "" && !slices.Contains(tools, tool) {
 			tools = append(tools, tool)
 		}
 	}
@@ -263,7 +263,7 @@ func (b *builder) sharedRecordings(v *document.Value) []*setupv1.RecordedAnswer 
 	}
 	answers, ok := b.recorded[name.Text]
 	if !ok {
-		b.Fail(name, "there is no recordings/%s.yaml%s", name.Text, document.Hint(name.Text, slices.Sorted(maps.Keys(b.recorded))))
+		b.Fail(name, "there is no recordings/%s.yaml%s", name.Text, spelling.Hint(name.Text, slices.Sorted(maps.Keys(b.recorded))))
 	}
 	return answers
 }
@@ -285,14 +285,14 @@ func readRecording(r *document.Reader, v *document.Value) *setupv1.RecordedAnswe
 
 // endScript returns a user script that ends the conversation.
 func endScript(turns []*worldv1.ScriptTurn) []*worldv1.ScriptTurn {
-	if len(turns) > 0 && hasCall(turns[len(turns)-1], endTool) {
+	if len(turns) > 0 && hasCall(turns[len(turns)-1], world.EndTool) {
 		return turns
 	}
 	return append(turns, endTurn())
 }
 
 func endTurn() *worldv1.ScriptTurn {
-	return &worldv1.ScriptTurn{Calls: []*worldv1.ToolCall{{Id: proto.String(endCallID), Tool: endTool, ArgumentsJson: "{}"}}}
+	return &worldv1.ScriptTurn{Calls: []*worldv1.ToolCall{{Id: proto.String(endCallID), Tool: world.EndTool, ArgumentsJson: "{}"}}}
 }
 
 // evaluation reads both graphs.

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/toolsandbox/toolsandbox/internal/expression"
+	"github.com/toolsandbox/toolsandbox/internal/spelling"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/scenario/document"
@@ -43,7 +44,7 @@ func (r *reader) tableName(at *document.Value, text string) string {
 	if table, ok := r.schema.Table(world.TableName(text)); ok && world.AuthorName(table.Name) == text {
 		return table.Name
 	}
-	r.Fail(at, "unknown table %q%s", text, document.Hint(text, form.Tables(r.schema)))
+	r.Fail(at, "unknown table %q%s", text, spelling.Hint(text, form.Tables(r.schema)))
 	return ""
 }
 
@@ -54,7 +55,7 @@ func (r *reader) role(v *document.Value) worldv1.Role {
 	}
 	role, ok := world.ParseRole(v.Text)
 	if !ok {
-		r.Fail(v, "unknown role %q%s", v.Text, document.Hint(v.Text, world.RoleNames()))
+		r.Fail(v, "unknown role %q%s", v.Text, spelling.Hint(v.Text, world.RoleNames()))
 	}
 	return role
 }

@@ -11,6 +11,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/toolsandbox/toolsandbox/internal/spelling"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
@@ -18,10 +19,6 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/scenario/document"
 )
-
-// AllowTool is the name of the tool by which the user consents. No scenario lists it. A session has
-// it if any tool needs consent.
-const AllowTool = "allow_action"
 
 const (
 	// ConfirmationSuffix is the suffix of the variant in which built-in tools need consent.
@@ -66,7 +63,7 @@ func requireConsent(s *scenariov1.Scenario, confirm []*setupv1.ConsentTool) {
 	setup.Tables = append(slices.Clip(setup.GetTables()), &worldv1.Table{Name: world.Consent})
 	user := &evaluationv1.User{}
 	shareFields(evaluation.GetUser(), user)
-	user.Tools = append(slices.Clip(user.GetTools()), AllowTool)
+	user.Tools = append(slices.Clip(user.GetTools()), world.AllowTool)
 	setup.Messages = slices.Clone(setup.GetMessages())
 	for i, m := range slices.Backward(setup.GetMessages()) {
 		if m.GetSender() == worldv1.Role_ROLE_SYSTEM && m.GetRecipient() == worldv1.Role_ROLE_USER {
@@ -194,7 +191,7 @@ func newQuestions(setup *setupv1.Setup, confirm []*setupv1.ConsentTool) *questio
 			}
 			calls++
 			reply.Calls = append(reply.Calls, &worldv1.ToolCall{
-				Id: proto.String("call_allow_" + strconv.Itoa(calls)), Tool: AllowTool, ArgumentsJson: arguments + "}",
+				Id: proto.String("call_allow_" + strconv.Itoa(calls)), Tool: world.AllowTool, ArgumentsJson: arguments + "}",
 			})
 		}
 		q.list = append(q.list, question{
@@ -267,7 +264,7 @@ func exactColumns(declared []*worldv1.TableSchema) map[string]bool {
 func (q *questions) insert(script []*worldv1.ScriptTurn) (asking, answering []*worldv1.ScriptTurn) {
 	left, open := q.user, slices.Clone(q.list)
 	reply := func() { // the user's turns up to its next text
-		for spoken := false; !spoken && len(left) > 0 && !hasCall(left[0], endTool); left = left[1:] {
+		for spoken := false; !spoken && len(left) > 0 && !hasCall(left[0], world.EndTool); left = left[1:] {
 			answering, spoken = append(answering, left[0]), left[0].GetSay() != ""
 		}
 	}
@@ -340,8 +337,8 @@ func (c *checker) confirm(setup *setupv1.Setup) {
 		c.fail("setup.tools", "CONFIRMATION changes nothing: the agent has no tool that needs consent")
 	}
 	for _, list := range [][]string{tools.GetAllow(), tools.GetDeny(), tools.GetUser()} {
-		if slices.Contains(list, AllowTool) {
-			c.fail("setup.tools", "the user has %s by default if tools need consent; remove it", AllowTool)
+		if slices.Contains(list, world.AllowTool) {
+			c.fail("setup.tools", "the user has %s by default if tools need consent; remove it", world.AllowTool)
 		}
 	}
 	for i, turn := range setup.GetUserScript() {
@@ -355,7 +352,7 @@ func (c *checker) confirm(setup *setupv1.Setup) {
 func (c *checker) allowCall(path string, call *worldv1.ToolCall, confirm []*setupv1.ConsentTool) {
 	consent := callArguments(call).Value()
 	action, _ := consent.Field("action").AsStr()
-	if call.GetTool() != AllowTool || len(confirm) == 0 || action == "" {
+	if call.GetTool() != world.AllowTool || len(confirm) == 0 || action == "" {
 		return // the script's own check says so
 	}
 	arguments, _ := consent.Field("arguments").AsDict()
@@ -365,7 +362,7 @@ func (c *checker) allowCall(path string, call *worldv1.ToolCall, confirm []*setu
 	}
 	at := slices.Index(actions, action)
 	if at < 0 {
-		c.fail(path, "nothing is called %q%s", action, document.Hint(action, actions))
+		c.fail(path, "nothing is called %q%s", action, spelling.Hint(action, actions))
 		return
 	}
 	c.arguments(path, confirm[at].GetTool(), arguments, false)

@@ -7,6 +7,8 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/toolsandbox/toolsandbox/internal/spelling"
+	"github.com/toolsandbox/toolsandbox/internal/world"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/python"
@@ -41,11 +43,11 @@ func (b *builder) demonstrations(v *document.Value, c *conversation) {
 		case "end":
 			b.CheckShape(text, document.ShapeBool)
 			complete = true
-			c.addText(user, worldv1.Role_ROLE_EXECUTION_ENVIRONMENT, endTool+"()", user)
+			c.addText(user, worldv1.Role_ROLE_EXECUTION_ENVIRONMENT, world.EndTool+"()", user)
 		}
 	}
 	if !complete {
-		c.addText(user, worldv1.Role_ROLE_EXECUTION_ENVIRONMENT, endTool+"()", user)
+		c.addText(user, worldv1.Role_ROLE_EXECUTION_ENVIRONMENT, world.EndTool+"()", user)
 	}
 }
 
@@ -65,8 +67,8 @@ func (b *builder) demonstrationCalls(v *document.Value, c *conversation, before 
 		results = append(results, item)
 		b.recordDemonstration(c, item)
 		id, tool := demonstrationIDPrefix+strconv.Itoa(before+len(results)), b.Text(item.Get("tool"))
-		if tool == endTool {
-			b.Fail(item.Get("tool"), "%s has no answer; show it with a turn of its own, end: true", endTool)
+		if tool == world.EndTool {
+			b.Fail(item.Get("tool"), "%s has no answer; show it with a turn of its own, end: true", world.EndTool)
 		}
 		call := &worldv1.ToolCall{Id: &id, Tool: tool, Name: &tool, ArgumentsJson: b.demonstrationArguments(item.Get("arguments"))}
 		c.add(&worldv1.Message{Sender: user, Recipient: environment, Body: &worldv1.Message_Call{Call: call}}, user)
@@ -174,7 +176,7 @@ func (c *checker) demonstrationCall(path string, call *worldv1.ToolCall, setup *
 	}
 	arguments := callArguments(call)
 	if arguments == nil {
-		c.fail(path+".arguments_json", "is no JSON object: %s", document.Truncate(call.GetArgumentsJson()))
+		c.fail(path+".arguments_json", "is no JSON object: %s", spelling.Truncate(call.GetArgumentsJson()))
 		return
 	}
 	c.arguments(path+".arguments_json", tool, arguments, true)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/toolsandbox/toolsandbox/internal/spelling"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/scenario/document"
@@ -142,7 +143,7 @@ func (e *tableEdit) moveIndex(column, at int, before, after *worldv1.Value) {
 func (e *tableEdit) column(f document.Field) int {
 	at := e.schema.Column(f.Key)
 	if at < 0 && !e.Full() {
-		e.Fail(f.Position, "%s has no column %q%s", world.AuthorName(e.schema.Name), f.Key, document.Hint(f.Key, e.schema.ColumnNames()))
+		e.Fail(f.Position, "%s has no column %q%s", world.AuthorName(e.schema.Name), f.Key, spelling.Hint(f.Key, e.schema.ColumnNames()))
 	}
 	return at
 }

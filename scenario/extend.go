@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/toolsandbox/toolsandbox/internal/spelling"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	"github.com/toolsandbox/toolsandbox/scenario/document"
 	"github.com/toolsandbox/toolsandbox/scenario/form"
@@ -132,7 +133,7 @@ func (c *checker) lineage(l *scenariov1.Lineage) {
 	}
 	for _, name := range []struct{ path, text string }{{"lineage.extends", l.GetExtends()}, {"lineage.seed", l.GetSeed()}} {
 		if !form.NameExpression.MatchString(name.text) {
-			c.fail(name.path, "is %q, expected the name of a scenario", document.Truncate(name.text))
+			c.fail(name.path, "is %q, expected the name of a scenario", spelling.Truncate(name.text))
 		}
 	}
 	if scenariov1.Kind_name[int32(l.GetKind())] == "" || l.GetKind() == scenariov1.Kind_KIND_UNSPECIFIED {

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/toolsandbox/toolsandbox/internal/evaluation"
+	"github.com/toolsandbox/toolsandbox/internal/spelling"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
@@ -140,7 +141,7 @@ func (g *graphBuilder) edges(v *document.Value, i int, path string, count int) [
 func (g *graphBuilder) nodeNumber(v *document.Value) int {
 	at := slices.Index(g.names, v.Text)
 	if at < 0 {
-		g.Fail(v, "nothing here is named %q%s", v.Text, document.Hint(v.Text, g.names))
+		g.Fail(v, "nothing here is named %q%s", v.Text, spelling.Hint(v.Text, g.names))
 		return -1
 	}
 	return at

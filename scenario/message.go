@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/toolsandbox/toolsandbox/internal/world"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/scenario/document"
@@ -39,7 +40,7 @@ const (
 
 	// allowText is the paragraph for a user whose agent needs consent.
 	allowText = "- For some things the assistant needs your permission and asks you for it. Where that serves what you want, call " +
-		AllowTool + " with what it asked for, then tell it to go ahead. Where it does not, say no. Allow nothing that you were not asked for.\n"
+		world.AllowTool + " with what it asked for, then tell it to go ahead. Where it does not, say no. Allow nothing that you were not asked for.\n"
 
 	// These are titles of the authors' texts.
 	goalTitle      = "\nWhat you want: "
@@ -128,10 +129,10 @@ func trimmed(texts []string) []string {
 func instruction(user *evaluationv1.User) string {
 	var text strings.Builder
 	text.WriteString(userText)
-	if slices.ContainsFunc(user.GetTools(), func(tool string) bool { return tool != AllowTool }) {
+	if slices.ContainsFunc(user.GetTools(), func(tool string) bool { return tool != world.AllowTool }) {
 		text.WriteString(userToolText)
 	}
-	if slices.Contains(user.GetTools(), AllowTool) {
+	if slices.Contains(user.GetTools(), world.AllowTool) {
 		text.WriteString(allowText)
 	}
 	text.WriteString(goalTitle + user.GetGoal())

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/toolsandbox/toolsandbox/internal/spelling"
 	"github.com/toolsandbox/toolsandbox/packs"
 	"github.com/toolsandbox/toolsandbox/scenario/document"
 )
@@ -36,7 +37,7 @@ func (p *phoneWorlds) world(r *reader, at *document.Value) *startWorld {
 	}
 	name := strings.TrimPrefix(at.Text, phonePrefix)
 	if p.reader.readers[name] == nil {
-		r.Fail(at, "the pack %s has no worlds/%s.yaml%s", packs.Phone, name, document.Hint(name, slices.Sorted(maps.Keys(p.reader.readers))))
+		r.Fail(at, "the pack %s has no worlds/%s.yaml%s", packs.Phone, name, spelling.Hint(name, slices.Sorted(maps.Keys(p.reader.readers))))
 		return nil
 	}
 	built := p.reader.build(name)
@@ -70,7 +71,7 @@ func phoneWorldFiles() []WorldFile {
 
 // failWorld records that a pack has no world of a name.
 func failWorld(r *document.Reader, at *document.Value, names iter.Seq[string]) {
-	hint := document.Hint(at.Text, slices.Sorted(names))
+	hint := spelling.Hint(at.Text, slices.Sorted(names))
 	for _, file := range phoneWorldFiles() {
 		if baseName(file.File) == at.Text {
 			hint = "; that of the phone is " + phonePrefix + at.Text

@@ -136,7 +136,7 @@ func (r *reader) resolveTime(v, source *document.Value, clock *setupv1.Clock) {
 func secondsAt(t *expression.Time, clock *setupv1.Clock) (float64, error) {
 	zone, err := timezone.Load(clock.GetTimeZone())
 	if err != nil || clock.GetTimeZone() == "" || clock.GetNow() == 0 {
-		return 0, nil //nolint:nilerr // mistakes of the clock are reported at the clock
+		return 0, nil // mistakes of the clock are reported at the clock
 	}
 	return t.Seconds(clock.GetNow(), zone)
 }

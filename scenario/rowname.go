@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/toolsandbox/toolsandbox/internal/spelling"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/scenario/document"
@@ -165,7 +166,7 @@ func (n *rowNames) resolveName(v *document.Value, schema world.Table, name strin
 		}
 		slices.Sort(names)
 		names = slices.DeleteFunc(slices.Compact(names), func(name string) bool { return name == "" })
-		n.Fail(v, "no row of %s is called %q%s", table, name, document.Hint(name, names))
+		n.Fail(v, "no row of %s is called %q%s", table, name, spelling.Hint(name, names))
 	}
 	v.Shape = document.ShapeBroken
 }

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/toolsandbox/toolsandbox/internal/evaluation"
+	"github.com/toolsandbox/toolsandbox/internal/spelling"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
@@ -94,7 +95,7 @@ func (s *Shared) ReadTexts(r *document.Reader, data []byte) {
 			s.texts = append(s.texts, readText(r, f, s.shapes[f.Key]))
 			continue
 		}
-		r.Fail(f.Position, "unknown tool %q%s", f.Key, document.Hint(f.Key, s.Options.Tools))
+		r.Fail(f.Position, "unknown tool %q%s", f.Key, spelling.Hint(f.Key, s.Options.Tools))
 	}
 }
 
@@ -114,7 +115,7 @@ func readText(r *document.Reader, f document.Field, shape *toolShape) *setupv1.T
 	}
 	for _, argument := range arguments.Fields {
 		if shape != nil && !slices.Contains(shape.names, argument.Key) {
-			r.Fail(argument.Position, "%s has no argument %q%s", f.Key, argument.Key, document.Hint(argument.Key, shape.names))
+			r.Fail(argument.Position, "%s has no argument %q%s", f.Key, argument.Key, spelling.Hint(argument.Key, shape.names))
 			continue
 		}
 		out.Arguments = append(out.Arguments, &setupv1.ArgumentDescription{

@@ -11,6 +11,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/evaluation"
 	"github.com/toolsandbox/toolsandbox/internal/parameter"
+	"github.com/toolsandbox/toolsandbox/internal/spelling"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
@@ -100,13 +101,13 @@ func (c *checker) arguments(path, tool string, arguments *python.Dict, whole boo
 			c.fail(path, "%s takes no arguments, so none is called %q", tool, name)
 		case at < 0:
 			unknown = true
-			c.fail(path, "%s has no argument %q%s", tool, name, document.Hint(name, shape.names))
+			c.fail(path, "%s has no argument %q%s", tool, name, spelling.Hint(name, shape.names))
 		case shape.parameters[at].Type != "" && !fitsType(item.Value, shape.parameters[at].Type):
 			hint := ""
 			if _, isNumber := item.Value.Number(); isNumber && shape.parameters[at].Type == "string" {
 				hint = " (quote it)"
 			}
-			c.fail(path, "argument %s of %s is %s, expected %s%s", name, tool, document.Truncate(python.JSON(item.Value)), article(shape.parameters[at].Type), hint)
+			c.fail(path, "argument %s of %s is %s, expected %s%s", name, tool, spelling.Truncate(python.JSON(item.Value)), article(shape.parameters[at].Type), hint)
 		}
 	}
 	for _, p := range shape.parameters {
@@ -132,8 +133,8 @@ func (c *checker) descriptions(texts []*setupv1.ToolDescription) {
 	for i, text := range texts {
 		path := fmt.Sprintf("setup.tools.descriptions[%d]", i)
 		c.tool(path, text.GetTool())
-		if text.GetTool() == AllowTool {
-			c.fail(path, "%s says which tools need consent, and has no other text; leave it out", AllowTool)
+		if text.GetTool() == world.AllowTool {
+			c.fail(path, "%s says which tools need consent, and has no other text; leave it out", world.AllowTool)
 		}
 		if seen[text.GetTool()] {
 			c.fail(path, "%s is described twice", text.GetTool())
@@ -143,7 +144,7 @@ func (c *checker) descriptions(texts []*setupv1.ToolDescription) {
 		for j, argument := range text.GetArguments() {
 			if shape != nil && !slices.Contains(shape.names, argument.GetName()) {
 				c.fail(fmt.Sprintf("%s.arguments[%d]", path, j), "%s has no argument %q%s", text.GetTool(), argument.GetName(),
-					document.Hint(argument.GetName(), shape.names))
+					spelling.Hint(argument.GetName(), shape.names))
 			}
 		}
 	}
@@ -195,7 +196,7 @@ func (c *checker) reachable(path string, tools *setupv1.ToolSelection, constrain
 			}
 		}
 	}
-	switch constraint.GetMeasure() { //nolint:exhaustive // other measures need no change
+	switch constraint.GetMeasure() { // other measures need no change
 	case evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_ADDITION, evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_REMOVAL,
 		evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_UPDATE:
 		if c.onlyReads(tools) && strings.HasPrefix(path, milestonesPath) {
@@ -223,7 +224,7 @@ func (c *checker) callable(path string, tools *setupv1.ToolSelection, wanted []e
 // onlyReads reports whether no tool of the agent or the user changes the world.
 func (c *checker) onlyReads(tools *setupv1.ToolSelection) bool {
 	for _, name := range slices.Concat(tools.GetAllow(), tools.GetUser()) {
-		if shape := c.opts.shapes[name]; name != endTool && (shape == nil || !shape.readOnly) {
+		if shape := c.opts.shapes[name]; name != world.EndTool && (shape == nil || !shape.readOnly) {
 			return false
 		}
 	}

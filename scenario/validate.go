@@ -9,6 +9,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/toolsandbox/toolsandbox/internal/spelling"
 	"github.com/toolsandbox/toolsandbox/internal/timezone"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
@@ -103,8 +104,8 @@ func (c *checker) userTools(names []string) {
 		path := fmt.Sprintf("setup.tools.user[%d]", i)
 		c.tool(path, name)
 		switch {
-		case name == endTool:
-			c.fail(path, "the user always has %s; remove it", endTool)
+		case name == world.EndTool:
+			c.fail(path, "the user always has %s; remove it", world.EndTool)
 		case slices.Contains(names[:i], name):
 			c.fail(path, "tool %q occurs twice", name)
 		}
@@ -113,9 +114,9 @@ func (c *checker) userTools(names []string) {
 
 // notUserTool explains why a user may not call a tool, empty if it may.
 func notUserTool(setup *setupv1.Setup, tool string) string {
-	userTools := append(slices.Clone(setup.GetTools().GetUser()), endTool)
+	userTools := append(slices.Clone(setup.GetTools().GetUser()), world.EndTool)
 	if len(setup.GetConsentTools()) > 0 {
-		userTools = append(userTools, AllowTool)
+		userTools = append(userTools, world.AllowTool)
 	}
 	if slices.Contains(userTools, tool) {
 		return ""
@@ -135,7 +136,7 @@ func disallowedReason(tools *setupv1.ToolSelection, tool string) string {
 // Distraction adds tools.
 func whyDenied(tools *setupv1.ToolSelection, tool string) string {
 	switch {
-	case tool == endTool, tool == AllowTool:
+	case tool == world.EndTool, tool == world.AllowTool:
 		return fmt.Sprintf("the agent cannot call %s, only the user can", tool)
 	case slices.Contains(tools.GetDeny(), tool):
 		return fmt.Sprintf("the agent may not call %q: without_tools lists it", tool)
@@ -151,7 +152,7 @@ func (c *checker) categories(categories []string) {
 	for i, name := range categories {
 		path := fmt.Sprintf("setup.categories[%d]", i)
 		if !slices.Contains(known, name) {
-			c.fail(path, "unknown category %q%s", name, cmp.Or(document.Hint(name, known), "; categories in pack.yaml lists those of the pack"))
+			c.fail(path, "unknown category %q%s", name, cmp.Or(spelling.Hint(name, known), "; categories in pack.yaml lists those of the pack"))
 		} else if slices.Contains(categories[:i], name) {
 			c.fail(path, "category %s occurs twice (those for augmentations are added by themselves)", name)
 		}
@@ -241,7 +242,7 @@ func (o Options) badPhone(column string, cell *worldv1.Value) string {
 	if !strings.HasSuffix(column, "phone_number") || cell.GetKind() == nil || o.phone(cell.GetText()) {
 		return ""
 	}
-	return fmt.Sprintf("is %q, expected a phone number in international form like +493023125040", document.Truncate(cell.GetText()))
+	return fmt.Sprintf("is %q, expected a phone number in international form like +493023125040", spelling.Truncate(cell.GetText()))
 }
 
 // messages checks that the last message has a valid recipient and that indices have no gaps.
@@ -272,7 +273,7 @@ func (c *checker) messages(messages []*worldv1.Message) {
 
 func (c *checker) tool(path, name string) {
 	if !c.opts.isKnownTool(name) {
-		c.fail(path, "unknown tool %q%s", name, document.Hint(name, c.opts.Tools))
+		c.fail(path, "unknown tool %q%s", name, spelling.Hint(name, c.opts.Tools))
 	}
 }
 
@@ -301,7 +302,7 @@ func (c *checker) script(path string, turns []*worldv1.ScriptTurn, refuse func(t
 			ids[call.GetId()] = true
 			arguments := callArguments(call)
 			if arguments == nil {
-				c.fail(where+".arguments_json", "is no JSON object: %s", document.Truncate(call.GetArgumentsJson()))
+				c.fail(where+".arguments_json", "is no JSON object: %s", spelling.Truncate(call.GetArgumentsJson()))
 				continue
 			}
 			c.arguments(where+".arguments_json", call.GetTool(), arguments, true)

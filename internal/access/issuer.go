@@ -162,7 +162,7 @@ func (i *issuer) read(ctx context.Context) error {
 
 func (i *issuer) fetch(ctx context.Context) ([]byte, error) {
 	if !i.isRemote() {
-		return os.ReadFile(i.cfg.Keys) //nolint:wrapcheck // it names the file
+		return os.ReadFile(i.cfg.Keys) // it names the file
 	}
 	ctx, cancel := context.WithTimeout(ctx, keysTimeout)
 	defer cancel()
@@ -179,5 +179,5 @@ func (i *issuer) fetch(ctx context.Context) ([]byte, error) {
 	if response.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("fetch %s: %s", i.cfg.Keys, response.Status)
 	}
-	return io.ReadAll(io.LimitReader(response.Body, maxKeysBytes)) //nolint:wrapcheck // the caller names the keys
+	return io.ReadAll(io.LimitReader(response.Body, maxKeysBytes)) // the caller names the keys
 }

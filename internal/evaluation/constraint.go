@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/toolsandbox/toolsandbox/internal/measure"
 	"github.com/toolsandbox/toolsandbox/internal/spelling"
@@ -218,13 +217,4 @@ func (k *constraintChecker) column(path, name string) int {
 		k.fail(path, "%s has no column %q%s", world.AuthorName(k.table.Name), name, spelling.Hint(name, k.table.ColumnNames()))
 	}
 	return at
-}
-
-// truncate shortens a text for a message.
-func truncate(text string) string {
-	const maxLength = 60
-	if runes := []rune(strings.TrimSpace(text)); len(runes) > maxLength {
-		return string(runes[:maxLength]) + "…"
-	}
-	return strings.TrimSpace(text)
 }

@@ -66,7 +66,7 @@ func (k *constraintChecker) cell(path string, cell *Cell) {
 			tolerances[tolerance.GetName()] = tolerance.GetAbsolute()
 		}
 	}
-	switch cell.Measure { //nolint:exhaustive // the others need nothing
+	switch cell.Measure { // the others need nothing
 	case evaluationv1.ColumnMeasure_COLUMN_MEASURE_CLOSE:
 		if absolute, ok := tolerances[column.Name]; ok {
 			cell.Tolerance = absolute
@@ -136,7 +136,7 @@ func (k *constraintChecker) template(path, text string) *measure.Template {
 func (k *constraintChecker) traces(path, text string, tolerances map[string]float64) []Trace {
 	traces, ok := parseTraces(text)
 	if !ok {
-		k.fail(path, "is no tool trace in JSON: %s", truncate(text))
+		k.fail(path, "is no tool trace in JSON: %s", spelling.Truncate(text))
 		return nil
 	}
 	if len(traces) == 0 {
@@ -144,7 +144,7 @@ func (k *constraintChecker) traces(path, text string, tolerances map[string]floa
 	}
 	for i := range traces {
 		if traces[i].Arguments == nil {
-			k.fail(path, "a tool trace needs tool_name and arguments: %s", truncate(text))
+			k.fail(path, "a tool trace needs tool_name and arguments: %s", spelling.Truncate(text))
 			continue
 		}
 		traces[i].Tolerances = tolerances

@@ -33,6 +33,16 @@ func TrimPossessive(word string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(word, "'s"), "’s")
 }
 
+// Digits returns the digits of a text: 4930123 for +49 30 123.
+func Digits(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= '0' && r <= '9' {
+			return r
+		}
+		return -1
+	}, text)
+}
+
 // FoldMarks returns a word in lower case without diacritics: zurich for zürich.
 func FoldMarks(word string) string {
 	if !strings.ContainsFunc(word, func(r rune) bool { return r > unicode.MaxASCII }) {

@@ -167,7 +167,7 @@ func growth(live, scan, stacks uint64) int {
 func addressSpaceLimit() (uint64, error) {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_AS, &limit); err != nil {
-		return math.MaxUint64, nil //nolint:nilerr // without an answer there is no limit to obey
+		return math.MaxUint64, nil // without an answer there is no limit to obey
 	}
 	if limit.Cur < minAddressSpace {
 		return 0, fmt.Errorf("the address space is limited to %d MiB: raise it with ulimit -v unlimited, at least %d MiB are needed; GOMEMLIMIT limits the memory instead",

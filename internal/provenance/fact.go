@@ -80,7 +80,7 @@ func (f *facts) learnText(text string) {
 		f.learnAmount(parseNumber(written))
 	}
 	for _, group := range groupForm.FindAllString(text, -1) {
-		f.phones = append(f.phones, digitsOf(group))
+		f.phones = append(f.phones, numeral.Digits(group))
 	}
 	for _, found := range clockForm.FindAllStringSubmatch(text, -1) {
 		if found[2]+found[4] != "" {
@@ -210,15 +210,6 @@ func (f *facts) learnMoment(dict *python.Dict) {
 
 // fold returns a text in lower case without marks on its letters.
 func fold(text string) string { return numeral.FoldMarks(strings.ToLower(text)) }
-
-func digitsOf(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r >= '0' && r <= '9' {
-			return r
-		}
-		return -1
-	}, text)
-}
 
 // parseNumber returns the value of a written number, 0 for none.
 func parseNumber(written string) float64 {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/toolsandbox/toolsandbox/internal/numeral"
 )
 
 // offsets are the arguments that are lengths of time, in seconds.
@@ -28,7 +30,7 @@ func (j *judge) toldNumber(name string, number float64) bool {
 	case name == "year":
 		return j.toldYear(int(number))
 	}
-	return j.isDigits(digitsOf(strconv.FormatFloat(size, 'f', -1, 64))) || significant(size) > 2 && j.isComputed(size)
+	return j.isDigits(numeral.Digits(strconv.FormatFloat(size, 'f', -1, 64))) || significant(size) > 2 && j.isComputed(size)
 }
 
 // isTold reports whether a number was told, exactly or with more decimals.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/toolsandbox/toolsandbox/internal/messagetext"
+	"github.com/toolsandbox/toolsandbox/internal/numeral"
 	"github.com/toolsandbox/toolsandbox/internal/parameter"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
@@ -131,7 +132,7 @@ func (c *Conversation) learnValue(value python.Value) {
 	}
 	if text, ok := value.AsStr(); ok {
 		c.learnText(text)
-		c.returned[text], c.returned[digitsOf(text)] = true, true
+		c.returned[text], c.returned[numeral.Digits(text)] = true, true
 	}
 }
 

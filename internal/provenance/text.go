@@ -39,7 +39,7 @@ func (j *judge) toldText(name, text string, writes bool) bool {
 		}
 	}
 	if phoneForm.MatchString(text) && !dateForm.MatchString(text) {
-		return j.toldPhone(digitsOf(text))
+		return j.toldPhone(numeral.Digits(text))
 	}
 	words := strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(`,;!?"“”()[]{}`, r) })
 	for _, word := range words {
@@ -79,7 +79,7 @@ func (j *judge) toldDigits(word string) bool {
 		number := parseNumber(found[1])
 		return j.isTold(number) || significant(number) > 2 && j.isComputed(number) || strings.HasSuffix(fold(word), "m") && j.toldClock(int(number), 0)
 	}
-	digits := digitsOf(word)
+	digits := numeral.Digits(word)
 	return strings.IndexFunc(word, unicode.IsLetter) < 0 && (j.toldPhone(digits) || j.isDigits(digits))
 }
 

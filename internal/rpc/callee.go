@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/connectivity"
 )
 
 // callee is a service as its callers reach it: it waits, retries, and chooses a connection for each
@@ -48,6 +47,3 @@ type direct struct{ conn }
 func (d direct) use(ctx context.Context, try func(context.Context, grpc.ClientConnInterface) error) error {
 	return try(ctx, d.conn)
 }
-
-// GetState implements route.
-func (d direct) GetState() connectivity.State { return d.conn.GetState() }

@@ -75,7 +75,7 @@ type identified struct {
 func (c identifying) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	conn, info, err := c.TransportCredentials.ServerHandshake(raw)
 	if err != nil {
-		return nil, nil, err //nolint:wrapcheck // gRPC reports it
+		return nil, nil, err // gRPC reports it
 	}
 	secured, ok := info.(credentials.TLSInfo)
 	if !ok {

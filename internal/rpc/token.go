@@ -42,9 +42,9 @@ func (bearer) RequireTransportSecurity() bool { return false }
 // token returns the token of a client, empty without one.
 func (c Config) token() (string, error) {
 	if c.TokenFile != "" {
-		return secretkey.File("--token-file", c.TokenFile) //nolint:wrapcheck // it names the flag
+		return secretkey.File("--token-file", c.TokenFile) // it names the flag
 	}
-	return secretkey.Lookup(os.Getenv, TokenVariable) //nolint:wrapcheck // it names the variable
+	return secretkey.Lookup(os.Getenv, TokenVariable) // it names the variable
 }
 
 // WithToken returns a context whose calls show the token of a user for whom the client asks. The

@@ -104,7 +104,7 @@ func newRequestCodec(limit int, refused *sync.Map) requestCodec {
 func (c requestCodec) Unmarshal(data mem.BufferSlice, v any) error {
 	m, ok := v.(proto.Message)
 	if !ok {
-		return c.CodecV2.Unmarshal(data, v) //nolint:wrapcheck // gRPC wraps it
+		return c.CodecV2.Unmarshal(data, v) // gRPC wraps it
 	}
 	err := checkSize(m, data.Len(), c.limit)
 	if err == nil && data.Len() >= largeRequest {
@@ -117,7 +117,7 @@ func (c requestCodec) Unmarshal(data mem.BufferSlice, v any) error {
 		c.refused.Store(v, err)
 		return nil
 	}
-	return c.CodecV2.Unmarshal(data, v) //nolint:wrapcheck // gRPC wraps it
+	return c.CodecV2.Unmarshal(data, v) // gRPC wraps it
 }
 
 // requestGate bounds the memory of requests. At most one per processor, and at least two, are read

@@ -1,4 +1,5 @@
-// Package spelling suggests known names for misspelled ones.
+// Package spelling names what an author or a user wrote in messages: it suggests known names for
+// misspelled ones, and shortens long texts.
 package spelling
 
 import (
@@ -32,6 +33,15 @@ func DidYouMean(name string, known []string) string {
 		return fmt.Sprintf("; did you mean %q?", nearest)
 	}
 	return ""
+}
+
+// Truncate shortens a text for a message.
+func Truncate(text string) string {
+	const maxRunes = 60
+	if runes := []rune(strings.TrimSpace(text)); len(runes) > maxRunes {
+		return string(runes[:maxRunes]) + "…"
+	}
+	return strings.TrimSpace(text)
 }
 
 // Nearest returns the known name with the smallest edit distance, "" if none is close. Close means

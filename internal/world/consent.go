@@ -8,6 +8,14 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
+// These are the tools that users have beside those of their scenario, by their real names.
+const (
+	// EndTool ends the conversation. Every user has it, and no agent.
+	EndTool = "end_conversation"
+	// AllowTool gives consent. No scenario lists it: a user has it if any tool needs consent.
+	AllowTool = "allow_action"
+)
+
 // Consent is the table of the actions that the user allows. A setup declares it if tools need
 // consent.
 const Consent = "CONSENT"

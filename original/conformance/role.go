@@ -278,7 +278,7 @@ func (c *roleCase) setup(role worldv1.Role) (*setupv1.Setup, error) {
 	if c.Tools != nil {
 		selection.Allow = *c.Tools
 		if len(selection.GetAllow()) == 0 { // an empty list allows all tools: allow one that the role cannot see
-			selection.Allow = []string{"end_conversation"}
+			selection.Allow = []string{world.EndTool}
 			if role == worldv1.Role_ROLE_USER {
 				selection.Allow = []string{"get_wifi_status"}
 			}

@@ -151,7 +151,7 @@ func TestMistakes(t *testing.T) {
 		{`"index": 2`, `"index": 3`, `sample.json:8:3: scenarios[0].messages[2]: has the index 3, expected 2`},
 		{`"index": 2`, `"index": -1`, `messages[2].index: is -1, expected a whole number from 0`},
 		{`"index": 2, `, ``, `messages[2]: has no "index", which is required`},
-		{`"sender": "SYSTEM"`, `"sender": "NOBODY"`, `sample.json:6:26: scenarios[0].messages[0].sender: unknown role "NOBODY"; expected one of AGENT,`},
+		{`"sender": "SYSTEM"`, `"sender": "NOBODY"`, `sample.json:6:26: scenarios[0].messages[0].sender: unknown role "NOBODY"; expected one of SYSTEM,`},
 		{`"b": 1`, `"b": "wide"`, `atol_dict.b: is "wide", expected a number, "NaN", "Infinity" or "-Infinity"`},
 		{`"longitude": 2`, `"altitude": 2`, `rows[0].altitude: unknown column "altitude" of SETTING; did you mean "latitude"?`},
 		{`"SETTING": [{`, `"SANDBOX": [{`, `tables.SANDBOX: table SANDBOX has no rows of its own`},

@@ -15,9 +15,6 @@ import (
 	"github.com/toolsandbox/toolsandbox/scenario/document"
 )
 
-// maxListed bounds how many names a message lists.
-const maxListed = 12
-
 // reader reads values from a tree and collects mistakes. Its methods accept nil for an absent
 // value, which is no mistake.
 type reader struct {
@@ -82,7 +79,7 @@ func (r *reader) object(n *node, names ...string) *node {
 	}
 	for i, name := range n.names {
 		if r.strict && !slices.Contains(names, name) {
-			r.fail(n.items[i], "unknown field%s", hint(name, names))
+			r.fail(n.items[i], "unknown field%s", spelling.Hint(name, names))
 		}
 	}
 	return n
@@ -171,7 +168,7 @@ func (r *reader) role(n *node) worldv1.Role {
 	}
 	role, ok := world.ParseRole(n.text)
 	if !ok {
-		r.fail(n, "unknown role %q%s", n.text, hint(n.text, roles()))
+		r.fail(n, "unknown role %q%s", n.text, spelling.Hint(n.text, world.RoleNames()))
 	}
 	return role
 }
@@ -179,7 +176,7 @@ func (r *reader) role(n *node) worldv1.Role {
 // table returns the table of a name, which stands in n.
 func (r *reader) table(n *node, text string) string {
 	if _, ok := world.Builtin().Table(text); !ok {
-		r.fail(n, "unknown table %q%s", text, hint(text, tables()))
+		r.fail(n, "unknown table %q%s", text, spelling.Hint(text, tables()))
 		return ""
 	}
 	return text
@@ -193,32 +190,9 @@ func choice[T any](r *reader, n *node, what string, choices map[string]T) T {
 	}
 	value, ok := choices[n.text]
 	if !ok {
-		r.fail(n, "unknown %s %q%s", what, n.text, hint(n.text, slices.Sorted(maps.Keys(choices))))
+		r.fail(n, "unknown %s %q%s", what, n.text, spelling.Hint(n.text, slices.Sorted(maps.Keys(choices))))
 	}
 	return value
-}
-
-// hint returns the end of a message about an unknown name: the nearest known one, or all of them if
-// they are few.
-func hint(name string, known []string) string {
-	if nearest := spelling.Nearest(name, known, 1); nearest != "" {
-		return fmt.Sprintf("; did you mean %q?", nearest)
-	}
-	if len(known) > maxListed {
-		return ""
-	}
-	return "; expected one of " + strings.Join(known, ", ")
-}
-
-func roles() []string {
-	var names []string
-	for number := range worldv1.Role_name {
-		if number != 0 {
-			names = append(names, world.RoleName(worldv1.Role(number)))
-		}
-	}
-	slices.Sort(names)
-	return names
 }
 
 func tables() []string {

@@ -3,6 +3,7 @@ package importer
 import (
 	"slices"
 
+	"github.com/toolsandbox/toolsandbox/internal/spelling"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	"github.com/toolsandbox/toolsandbox/original/row"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
@@ -132,7 +133,7 @@ func (r *reader) row(schema world.Table, n *node) *worldv1.Row {
 func (r *reader) column(schema world.Table, n *node, name string) int {
 	position := schema.Column(name)
 	if position < 0 {
-		r.fail(n, "unknown column %q of %s%s", name, schema.Name, hint(name, schema.ColumnNames()))
+		r.fail(n, "unknown column %q of %s%s", name, schema.Name, spelling.Hint(name, schema.ColumnNames()))
 	}
 	return position
 }

@@ -75,10 +75,10 @@ func valueOf(v any) (python.Value, error) {
 }
 
 // cellValue returns a cell as JSON data.
-func cellValue(v *worldv1.Value) python.Value { return finite(world.CellValue(v)) }
+func cellValue(v *worldv1.Value) python.Value { return Finite(world.CellValue(v)) }
 
-// finite returns a value, null for a number that is not finite.
-func finite(v python.Value) python.Value {
+// Finite returns a value, null for one that JSON cannot hold: with a number that is not finite.
+func Finite(v python.Value) python.Value {
 	if _, found := python.NonFinite(v); found {
 		return python.None()
 	}

@@ -47,7 +47,7 @@ func randomDocument(random *rand.Rand, depth int) (document any, text string) {
 		return random.IntN(2) == 1, ""
 	case 2:
 		number := float64(random.IntN(100)) / 8
-		return finite(python.Float(number)), python.FormatFloat(number)
+		return Finite(python.Float(number)), python.FormatFloat(number)
 	case 3:
 		return []string{"a", "<b>"}, `["a","<b>"]`
 	case 4:

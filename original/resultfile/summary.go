@@ -129,7 +129,7 @@ func mean(f *float64) any {
 	if f == nil {
 		return nil
 	}
-	return finite(python.Float(*f))
+	return Finite(python.Float(*f))
 }
 
 // UnmarshalJSON reads the object and keeps its order.

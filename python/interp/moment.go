@@ -361,21 +361,21 @@ func checkSeconds(size float64, seconds int) int {
 	return seconds
 }
 
-// fromWall returns the moment at seconds of a local time since 1970.
-func fromWall(class *class, seconds, micros int, zone *timezone) *moment {
+// fromWall returns the moment without a zone at seconds of a local time since 1970.
+func fromWall(class *class, seconds, micros int) *moment {
 	since := big.NewInt(int64(seconds + (epochOrdinal-1)*secondsPerDay))
 	since.Mul(since, big.NewInt(microsPerSecond))
 	if since.Sign() < 0 || seconds >= (maxOrdinal-epochOrdinal+1)*secondsPerDay {
 		panic(raise("ValueError", "year is out of range"))
 	}
-	return momentAt(class, since.Add(since, big.NewInt(int64(micros))), zone)
+	return momentAt(class, since.Add(since, big.NewInt(int64(micros))), nil)
 }
 
 // at returns the local moment at a time in POSIX seconds.
 func (m *machine) at(class *class, seconds, micros int, function string) *moment {
 	zone := m.clock(function).Zone()
 	local := wall(zone, seconds)
-	t := fromWall(class, local, micros, nil)
+	t := fromWall(class, local, micros)
 	if jump := local - wall(zone, seconds-secondsPerDay) - secondsPerDay; jump < 0 && class == datetimeClass && wall(zone, seconds+jump) == local {
 		t.fold = 1
 	}
@@ -384,7 +384,7 @@ func (m *machine) at(class *class, seconds, micros int, function string) *moment
 
 // inZone returns the moment in a time zone at a time in POSIX seconds.
 func inZone(seconds, micros int, zone *timezone) *moment {
-	t := fromWall(datetimeClass, seconds, micros, nil)
+	t := fromWall(datetimeClass, seconds, micros)
 	return momentAt(datetimeClass, big.NewInt(int64(t.absolute()+zone.offset)), zone)
 }
 
@@ -416,7 +416,7 @@ func (a *arguments) fromSeconds(seconds, micros int, zone any) any {
 	case fixed != nil:
 		return inZone(seconds, micros, fixed)
 	case a.name == "utcnow" || a.name == "utcfromtimestamp":
-		return fromWall(datetimeClass, seconds, micros, nil)
+		return fromWall(datetimeClass, seconds, micros)
 	default:
 		return a.at(datetimeClass, seconds, micros, "datetime."+a.name)
 	}

@@ -5,6 +5,7 @@ import (
 	"math/big"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/toolsandbox/toolsandbox/python/limit"
 )
@@ -139,8 +140,7 @@ func (m *machine) hash(v any) any {
 		if s, ok := v.(*set); ok && !s.frozen {
 			break
 		}
-		text := m.hashText(nil, v, 0)
-		return seqHash(text)
+		return seqHash(m.hashText(v, 0))
 	case *list, *dict, *view, *slice:
 	case ordered:
 		return v.hash()
@@ -158,8 +158,8 @@ func textCost(v any) int {
 	return len(s) / 64
 }
 
-// hashText appends a text that is equal for equal tuples and frozen sets.
-func (m *machine) hashText(dst []byte, v any, depth int) []byte {
+// hashText returns a text that is equal for equal tuples and frozen sets.
+func (m *machine) hashText(v any, depth int) string {
 	if depth > limit.ValueDepth {
 		panic(tooDeep())
 	}
@@ -176,27 +176,22 @@ func (m *machine) hashText(dst []byte, v any, depth int) []byte {
 		}
 		items = v.keys()
 	default:
-		return m.hashAtom(dst, v)
+		return m.hashAtom(v)
 	}
 	parts := make([]string, len(items))
 	for i, item := range items {
-		text := m.hashText(nil, item, depth+1)
-		m.alloc(len(text) + 32)
-		parts[i] = string(text)
+		parts[i] = m.hashText(item, depth+1)
+		m.alloc(len(parts[i]) + 32)
 	}
-	open := byte('(')
+	open := "("
 	if frozen {
-		open = '{'
+		open = "{"
 		slices.Sort(parts)
 	}
-	dst = append(dst, open)
-	for _, text := range parts {
-		dst = append(dst, text...)
-	}
-	return append(dst, ')')
+	return open + strings.Join(parts, "") + ")"
 }
 
-func (m *machine) hashAtom(dst []byte, v any) []byte {
+func (m *machine) hashAtom(v any) string {
 	hash := m.hash(v)
 	var text string
 	switch hash := hash.(type) {
@@ -215,9 +210,8 @@ func (m *machine) hashAtom(dst []byte, v any) []byte {
 	default:
 		text = "o" + strconv.Itoa(m.identity(hash))
 	}
-	dst = strconv.AppendInt(dst, int64(len(text)), 10)
 	m.alloc(len(text))
-	return append(append(dst, ':'), text...)
+	return strconv.Itoa(len(text)) + ":" + text
 }
 
 // identity returns a number for an object that hashes by identity.

@@ -24,7 +24,7 @@ func (p *parser) group() *node {
 	case p.take(">"):
 		return &node{kind: nodeAtomic, children: []*node{p.inner(start)}}
 	case p.take("P<"):
-		return p.capture(start, p.groupName(">"))
+		return p.capture(start, p.groupName())
 	case p.take("P="):
 		return p.namedReference()
 	case p.looking("P"):
@@ -79,9 +79,9 @@ func (p *parser) capture(start int, name string) *node {
 }
 
 // groupName reads the name of a new group.
-func (p *parser) groupName(closing string) string {
+func (p *parser) groupName() string {
 	at := p.at
-	name := p.name(closing)
+	name := p.name(">")
 	for number, other := range p.names {
 		if other == name {
 			p.fail(at, "redefinition of group name '"+name+"' as group "+strconv.Itoa(len(p.names))+"; was group "+strconv.Itoa(number))

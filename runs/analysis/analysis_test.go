@@ -34,7 +34,7 @@ func runOf(similarities map[string]string) *Run {
 // compared compares two runs.
 func compared(t *testing.T, first, second *Run) Change {
 	t.Helper()
-	c, err := Compare([]*Run{first, second})
+	c, err := Compare(t.Context(), []*Run{first, second})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +67,7 @@ func TestCompare(t *testing.T) {
 
 // TestCompareNothing compares runs without a common scenario.
 func TestCompareNothing(t *testing.T) {
-	if _, err := Compare([]*Run{runOf(map[string]string{"a": "1.0"}), runOf(map[string]string{"a": ""})}); err == nil || !strings.Contains(err.Error(), "no scenario with a score in common") {
+	if _, err := Compare(t.Context(), []*Run{runOf(map[string]string{"a": "1.0"}), runOf(map[string]string{"a": ""})}); err == nil || !strings.Contains(err.Error(), "no scenario with a score in common") {
 		t.Errorf("Compare: got error %v, want that nothing is in common", err)
 	}
 }
@@ -91,7 +91,7 @@ func TestWriteComparisonOfMany(t *testing.T) {
 		first[fmt.Sprintf("scenario%02d", n)], second[fmt.Sprintf("scenario%02d", n)] = "0.5", fmt.Sprint(float64(n)/100)
 		second[fmt.Sprintf("other%02d", n)] = "1.0"
 	}
-	c, err := Compare([]*Run{runOf(first), runOf(second)})
+	c, err := Compare(t.Context(), []*Run{runOf(first), runOf(second)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -195,12 +195,24 @@ func reportOf(t *testing.T, runs []*Run, passAt float64) *Report {
 	return r
 }
 
-// TestEndedReport returns no part of a report after the end of its context.
+// TestEndedReport returns no part of a report after the end of its context, and reads no
+// trajectory.
 func TestEndedReport(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if r, err := NewReport(ctx, []*Run{reported()}, 1); r != nil || !errors.Is(err, context.Canceled) {
 		t.Errorf("NewReport: got %v and error %v, want %v", r, err, context.Canceled)
+	}
+	run := written(t, []trialOf{{"a_trial_0", "1.0", "", nil, 2, 1, -1, "add"}, {"a_trial_1", "1.0", "", nil, 2, 1, -1, "add"}})
+	other := written(t, []trialOf{{"a_trial_0", "0.0", "", nil, 2, 1, -1, "add"}, {"a_trial_1", "0.0", "", nil, 2, 1, -1, "add"}})
+	for name, read := range map[string]func() error{
+		"AddCards":   func() error { return reportOf(t, []*Run{run}, 1).AddCards(ctx) },
+		"ToolScores": func() error { _, err := run.ToolScores(ctx); return err },
+		"Compare":    func() error { _, err := Compare(ctx, []*Run{run, other}); return err },
+	} {
+		if err := read(); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: got error %v, want %v", name, err, context.Canceled)
+		}
 	}
 }
 
@@ -223,6 +235,9 @@ func TestReport(t *testing.T) {
 	}
 	if whole.Score.Interval != nil || whole.Score.StandardError == nil || !whole.Score.Small {
 		t.Errorf("score: got %+v, want a standard error without an interval", whole.Score)
+	}
+	if all := whole.Passes[1].All; all.StandardError != nil || all.Interval == nil { // 0 of each scenario
+		t.Errorf("pass^2: got %+v, want an interval without a standard error", all)
 	}
 	if whole.Rollouts != 5 || whole.Scored != 4 || whole.Scenarios != 2 || whole.Unscored["provider"] != 1 || whole.Causes["tool_error"] != 4 || whole.UserFaults["early_end"] != 4 {
 		t.Errorf("group: got %+v", whole)
@@ -248,6 +263,9 @@ func TestClustersOfExtensions(t *testing.T) {
 		whole, _ := reportOf(t, []*Run{NewRun("dir", summary, record)}, 1).Whole(0)
 		if whole.Scenarios != want {
 			t.Errorf("%v: got %d clusters, want %d", lineages, whole.Scenarios, want)
+		}
+		if whole.Score.StandardError != nil { // all scores are equal
+			t.Errorf("%v: got a standard error of %v, want none", lineages, *whole.Score.StandardError)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"context"
 	"math"
 	"slices"
 
@@ -61,11 +62,11 @@ const (
 	noCallCount     = "no scenario needs a tool, or calls are unknown"
 )
 
-// AddCards adds the reliability card of each run. It reads trajectories. The error is one of the
-// reader for a damaged one.
-func (r *Report) AddCards() error {
+// AddCards adds the reliability card of each run. It reads trajectories. The error is that of ctx,
+// or one of the reader for a damaged trajectory.
+func (r *Report) AddCards(ctx context.Context) error {
 	for i, run := range r.Runs {
-		metrics, err := run.reliability(r.PassAt)
+		metrics, err := run.reliability(ctx, r.PassAt)
 		if err != nil {
 			return err
 		}
@@ -75,8 +76,8 @@ func (r *Report) AddCards() error {
 }
 
 // reliability returns the metrics of a run.
-func (r *Run) reliability(passAt float64) ([]Metric, error) {
-	consistency, err := r.consistency(passAt)
+func (r *Run) reliability(ctx context.Context, passAt float64) ([]Metric, error) {
+	consistency, err := r.consistency(ctx, passAt)
 	if err != nil {
 		return nil, err
 	}

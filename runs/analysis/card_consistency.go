@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"slices"
@@ -12,7 +13,7 @@ import (
 
 // consistency returns how much the trials of one scenario agree: in outcome, in the tools that
 // passed ones call and their order, and in what they use.
-func (r *Run) consistency(passAt float64) ([]Metric, error) {
+func (r *Run) consistency(ctx context.Context, passAt float64) ([]Metric, error) {
 	var outcomes, choices, orders, resources []statistics.Observation
 	why := noPairOfPassed
 	for _, scenario := range r.repeated() {
@@ -36,7 +37,7 @@ func (r *Run) consistency(passAt float64) ([]Metric, error) {
 		if len(passed) < 2 {
 			continue
 		}
-		called, err := r.calledTools(passed)
+		called, err := r.calledTools(ctx, passed)
 		if errors.Is(err, fs.ErrNotExist) {
 			why = noTrajectories
 			continue
@@ -77,11 +78,14 @@ func (r *Run) repeated() []*scenarioScores {
 
 // calledTools returns the tools that the agent called in each rollout, in their order, without
 // rollouts in which it called none.
-func (r *Run) calledTools(rollouts []rollout) ([][]string, error) {
+func (r *Run) calledTools(ctx context.Context, rollouts []rollout) ([][]string, error) {
 	var all [][]string
 	for _, played := range rollouts {
 		if r.reader == nil {
 			return nil, fs.ErrNotExist
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
 		}
 		messages, err := r.reader.Messages(played.name)
 		if err != nil {

@@ -90,7 +90,7 @@ func robustTo(name, title string, rates map[string]float64, pairs []pair, otherw
 	}, noControlPassed)
 	if m.Value != nil && m.Interval == nil && m.Scenarios > 1 {
 		// All resamples are equal: the rate in variants alone limits what may be lost.
-		exact, _ := statistics.ExactRate(perturbed)
+		exact := statistics.ExactRate(perturbed)
 		controls := sums.of(1, slices.Repeat([]float64{1}, m.Scenarios)) / float64(m.Count)
 		m.Interval = &statistics.Interval{Low: math.Min(*m.Value, exact.Low/controls), High: math.Max(*m.Value, math.Min(1, exact.High/controls))}
 	}

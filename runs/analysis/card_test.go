@@ -89,7 +89,7 @@ func TestNoResampleDiffers(t *testing.T) {
 func carded(t *testing.T, run *Run) (*Report, map[string]Metric) {
 	t.Helper()
 	report := reportOf(t, []*Run{run}, 1)
-	if err := report.AddCards(); err != nil {
+	if err := report.AddCards(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	metrics := make(map[string]Metric)

@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"maps"
@@ -92,8 +93,8 @@ type MilestoneChange struct {
 }
 
 // Compare compares runs with the first of them. The error is one of usage if a run has no scenario
-// in common with it, and one of the reader for a damaged trajectory.
-func Compare(runs []*Run) (*Comparison, error) {
+// in common with it, that of ctx, and one of the reader for a damaged trajectory.
+func Compare(ctx context.Context, runs []*Run) (*Comparison, error) {
 	first := byScenario(runs[0])
 	c := &Comparison{First: runs[0], Others: []Change{}}
 	for _, run := range runs[1:] {
@@ -102,7 +103,7 @@ func Compare(runs []*Run) (*Comparison, error) {
 		if change.Run = run; change.Better+change.Equal+change.Worse == 0 {
 			return nil, process.UsageErrorf("RUN: %s and %s have no scenario with a score in common", runs[0].Directory, run.Directory)
 		}
-		if err := change.findPartings(runs[0], run, first, second); err != nil {
+		if err := change.findPartings(ctx, runs[0], run, first, second); err != nil {
 			return nil, err
 		}
 		c.Others = append(c.Others, change)

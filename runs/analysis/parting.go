@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -24,11 +25,14 @@ type Parting struct {
 
 // findPartings sets where the first trials of the changed scenarios part. It leaves out those of
 // which a run has no trajectory.
-func (c *Change) findPartings(first, second *Run, firstScores, secondScores map[string]*scenarioScores) error {
+func (c *Change) findPartings(ctx context.Context, first, second *Run, firstScores, secondScores map[string]*scenarioScores) error {
 	if first.reader == nil || second.reader == nil {
 		return nil
 	}
 	for i := range c.Changed {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
 		change := &c.Changed[i]
 		a, err := first.reader.Messages(firstScores[change.Name].trials[0].name)
 		if err == nil {

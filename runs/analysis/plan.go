@@ -13,6 +13,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/process"
 	"github.com/toolsandbox/toolsandbox/runs/output"
+	"github.com/toolsandbox/toolsandbox/runs/results"
 	"github.com/toolsandbox/toolsandbox/runs/statistics"
 )
 
@@ -121,7 +122,9 @@ func spreadOf(runs []*Run) (spread statistics.Spread, from string, err error) {
 }
 
 // trial is the end of the rollout's name that tells its trial, the first one in a run of one.
-func (r rollout) trial() string { return cmp.Or(strings.TrimPrefix(r.name, r.scenario), "_trial_0") }
+func (r rollout) trial() string {
+	return cmp.Or(strings.TrimPrefix(r.name, r.scenario), results.TrialSuffix(0))
+}
 
 // costOf returns the mean cost of a rollout of all runs, nil if one does not know it.
 func costOf(runs []*Run) *float64 {

@@ -74,7 +74,8 @@ type Group struct {
 // Estimate is a mean with its precision.
 type Estimate struct {
 	Mean *float64 `json:"mean"`
-	// StandardError is clustered by base scenario, null below two of them.
+	// StandardError is clustered by base scenario, null below two of them and where all have the same
+	// mean: it would be 0, which tells nothing.
 	StandardError *float64 `json:"standard_error"`
 	// Interval is the 95 % interval, null below two base scenarios and where it leaves the range of
 	// scores: too few scenarios for it.
@@ -225,7 +226,7 @@ func estimate(scores []statistics.Observation) Estimate {
 		return Estimate{}
 	}
 	e := Estimate{Mean: new(m.Mean), Small: m.Clusters < fewScenarios}
-	if m.Clusters >= 2 {
+	if m.StandardError > 0 {
 		e.StandardError = new(m.StandardError)
 	}
 	if interval, _, ok := statistics.ScoreInterval(scores, 0, 1); ok {
@@ -277,12 +278,12 @@ func passes(ctx context.Context, rollouts []rollout, passAt float64) []PassRate 
 func rate(passed []statistics.Observation) Estimate {
 	m := statistics.MeanOf(passed)
 	e := Estimate{Mean: new(m.Mean), Small: m.Clusters < fewScenarios}
-	if m.Clusters >= 2 {
+	if m.StandardError > 0 {
 		e.StandardError = new(m.StandardError)
 	}
 	interval, ok := statistics.Bootstrap(passed)
 	if !ok || e.Small || m.StandardError == 0 {
-		interval, _ = statistics.ExactRate(passed)
+		interval = statistics.ExactRate(passed)
 	}
 	e.Interval = &interval
 	return e

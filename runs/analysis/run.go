@@ -5,7 +5,6 @@ package analysis
 import (
 	"context"
 	"io"
-	"regexp"
 	"slices"
 
 	"github.com/toolsandbox/toolsandbox/original/resultfile"
@@ -140,15 +139,16 @@ func (r *Run) Names() []RolloutName {
 func scenarioNames(summary *resultfile.Summary, record *results.Run) func(string) string {
 	trials := record != nil && record.Trials > 1
 	if record == nil {
-		trials = !slices.ContainsFunc(summary.Scenarios, func(r resultfile.ScenarioResult) bool { return !trial.MatchString(r.Name) })
+		trials = !slices.ContainsFunc(summary.Scenarios, func(r resultfile.ScenarioResult) bool {
+			_, _, ok := results.CutTrial(r.Name)
+			return !ok
+		})
 	}
 	return func(rollout string) string {
 		if !trials {
 			return rollout
 		}
-		return trial.ReplaceAllString(rollout, "")
+		scenario, _, _ := results.CutTrial(rollout)
+		return scenario
 	}
 }
-
-// trial is the end of the name of a rollout in a run of several trials.
-var trial = regexp.MustCompile(`_trial_[0-9]+$`)

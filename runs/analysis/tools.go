@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"io/fs"
 	"maps"
@@ -17,14 +18,14 @@ type ToolScore struct {
 }
 
 // ToolScores returns the scores by tool and variant, none of a run without trajectories. It reads
-// all trajectories. The error is one of the reader for a damaged one.
-func (r *Run) ToolScores() ([]ToolScore, error) {
+// all trajectories. The error is that of ctx, or one of the reader for a damaged trajectory.
+func (r *Run) ToolScores(ctx context.Context) ([]ToolScore, error) {
 	scores := make(map[[2]string]*ToolScore)
 	for _, played := range r.rollouts {
 		if played.score == nil {
 			continue
 		}
-		called, err := r.calledTools([]rollout{played})
+		called, err := r.calledTools(ctx, []rollout{played})
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}

@@ -90,7 +90,7 @@ func TestToolScores(t *testing.T) {
 	got, err := written(t, []trialOf{
 		{"a_trial_0", "1.0", "", nil, 2, 2, -1, "add add search"}, {"a_trial_1", "0.5", "", nil, 2, 1, -1, "add"},
 		{"a_all_tools_trial_0", "0.25", "", nil, 2, 1, -1, "add"}, {"b_trial_0", "", "", nil, 2, 1, -1, "add"},
-	}).ToolScores()
+	}).ToolScores(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

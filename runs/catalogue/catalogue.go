@@ -72,6 +72,8 @@ type Selection struct {
 	Bases map[string]pack.Loaded
 	// Servers are the targets of tool servers that replace those of packs, by name.
 	Servers toolhost.ToolServers
+	// Whole reads all scenarios of a pack, also those that are not selected.
+	Whole bool
 	// RefreshTools lists the tools of tool servers even if the pack contains the list.
 	RefreshTools bool
 	// LoadedPacks are the loaded packs.

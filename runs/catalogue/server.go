@@ -17,6 +17,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/spelling"
 	toolsv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/tools/v1"
 	"github.com/toolsandbox/toolsandbox/runs/report"
+	"github.com/toolsandbox/toolsandbox/runs/results"
 	"github.com/toolsandbox/toolsandbox/scenario/pack"
 	"github.com/toolsandbox/toolsandbox/services/toolhost"
 )
@@ -142,10 +143,7 @@ func (p Pack) Freeze() ([]string, error) {
 		}
 		raw = []byte(strings.ReplaceAll(string(raw), `":  `, `": `)) // protojson varies its spaces
 		name := filepath.Join(p.Path, "tools", server.GetName()+".json")
-		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-			return written, err
-		}
-		if err := os.WriteFile(name, append(raw, '\n'), 0o600); err != nil {
+		if err := results.WriteFile(name, append(raw, '\n')); err != nil {
 			return written, err
 		}
 		written = append(written, name)

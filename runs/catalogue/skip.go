@@ -10,11 +10,12 @@ import (
 )
 
 // skipOthers calls load, which reads only the scenarios that a pattern selects if the others can be
-// skipped: those of a single built-in pack, which tests prove. It calls load again with all of them
-// after an error, because a message may name others. Without patterns all are read.
+// skipped: those of the pack phone alone, which has many, extends none, and is proved by tests. It
+// calls load again with all of them after an error, because a message may name others. Without
+// patterns all are read.
 func (c *Selection) skipOthers(patterns []string, load func() error) error {
-	builtin := len(c.PackPaths) == 0 || len(c.PackPaths) == 1 && !c.builtin && slices.Contains(packs.Names(), c.PackPaths[0])
-	if builtin && len(patterns) > 0 {
+	phone := len(c.PackPaths) == 0 || !c.builtin && slices.Equal(c.PackPaths, []string{packs.Phone})
+	if phone && !c.Whole && len(patterns) > 0 {
 		c.skip = unselected(patterns)
 		err := load()
 		if c.skip = nil; err == nil {

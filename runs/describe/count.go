@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/toolsandbox/toolsandbox/internal/world"
 	"github.com/toolsandbox/toolsandbox/original/resultfile"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	"github.com/toolsandbox/toolsandbox/scenario"
@@ -130,7 +131,7 @@ func CountScenarios(scenarios []scenario.Expanded) *Counts {
 		out.Kinds = append(out.Kinds, Count{kind, kinds[kind]})
 	}
 	for _, info := range toolhost.Tools() {
-		if name := info.GetTool().GetName(); name != scenario.AllowTool {
+		if name := info.GetTool().GetName(); name != world.AllowTool {
 			out.Tools = append(out.Tools, Count{name, tools[name]})
 			delete(tools, name)
 		}

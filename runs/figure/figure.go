@@ -3,6 +3,7 @@ package figure
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"image/color"
 	"io"
@@ -32,11 +33,11 @@ type picture struct {
 }
 
 // Draw writes the figures of a report and prints their paths. It does nothing without a directory.
-func Draw(w io.Writer, dir string, report *analysis.Report) error {
+func Draw(ctx context.Context, w io.Writer, dir string, report *analysis.Report) error {
 	if dir == "" {
 		return nil
 	}
-	paths, err := Write(dir, report)
+	paths, err := Write(ctx, dir, report)
 	if err != nil {
 		return err
 	}
@@ -50,13 +51,14 @@ func Draw(w io.Writer, dir string, report *analysis.Report) error {
 
 // Write draws the figures of a report into a directory, which it creates, and returns their paths.
 // Those for which the runs have no data are missing: costs without prices, variants without any,
-// and tools without trajectories.
-func Write(dir string, report *analysis.Report) ([]string, error) {
+// and tools without trajectories. The end of ctx ends the reading of trajectories, with its error.
+func Write(ctx context.Context, dir string, report *analysis.Report) ([]string, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("--plots: %w", err)
 	}
 	var paths []string
-	for _, draw := range []func(*analysis.Report) (*picture, error){categories, histogram, strips, costs, variants, tools} {
+	ofTools := func(report *analysis.Report) (*picture, error) { return tools(ctx, report) }
+	for _, draw := range []func(*analysis.Report) (*picture, error){categories, histogram, strips, costs, variants, ofTools} {
 		p, err := draw(report)
 		if err != nil {
 			return nil, fmt.Errorf("draw: %w", err)

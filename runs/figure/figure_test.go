@@ -94,7 +94,7 @@ func TestWrite(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			report := reportOf(t, test.runs...)
 			dir := filepath.Join(t.TempDir(), "figures")
-			paths, err := figure.Write(dir, report)
+			paths, err := figure.Write(t.Context(), dir, report)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -109,7 +109,7 @@ func TestWrite(t *testing.T) {
 			if err != nil || (svg != nil) != strings.Contains(test.want, "costs") {
 				t.Errorf("costs: got %d bytes and %v", len(svg), err)
 			}
-			again, err := figure.Write(t.TempDir(), report)
+			again, err := figure.Write(t.Context(), t.TempDir(), report)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -168,7 +168,7 @@ func TestWriteInto(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := figure.Write(file, reportOf(t, run(false, 1))); err == nil || !strings.Contains(err.Error(), "--plots: ") || !strings.Contains(err.Error(), file) {
+	if _, err := figure.Write(t.Context(), file, reportOf(t, run(false, 1))); err == nil || !strings.Contains(err.Error(), "--plots: ") || !strings.Contains(err.Error(), file) {
 		t.Errorf("Write into a file: got error %v, want one that names --plots and the file", err)
 	}
 }

@@ -1,6 +1,7 @@
 package figure
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -87,8 +88,8 @@ func variants(report *analysis.Report) (*picture, error) {
 
 // tools draws the mean score of the rollouts of the first run in which the agent calls a tool, by
 // tool and variant; nil without variants or trajectories.
-func tools(report *analysis.Report) (*picture, error) {
-	found, err := report.Runs[0].ToolScores()
+func tools(ctx context.Context, report *analysis.Report) (*picture, error) {
+	found, err := report.Runs[0].ToolScores(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -196,7 +196,7 @@ func rolloutName(scenario string, trial int, trials bool, taken map[string]int) 
 		name = "rollout" + name
 	}
 	if trials {
-		name += "_trial_" + strconv.Itoa(trial)
+		name += results.TrialSuffix(trial)
 	}
 	unique := name
 	for taken[unique] > 0 {

@@ -3,7 +3,6 @@ package interchange
 import (
 	"cmp"
 	"encoding/json"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -65,8 +64,8 @@ func readATIF(name string, data []byte) (*foreignRun, error) {
 		return nil, formatError(name, "steps: expected at least one")
 	}
 	r := foreignRollout{scenario: cmp.Or(extra[string](file, "rollout"), file.TrajectoryID, file.SessionID, stem(name)), categories: extra[[]string](file, "categories")}
-	if trial := ownTrial.FindStringSubmatch(extra[string](file, "rollout")); trial != nil {
-		r.scenario, r.trial = trial[1], atoi(trial[2])
+	if scenario, trial, ok := results.CutTrial(extra[string](file, "rollout")); ok {
+		r.scenario, r.trial = scenario, trial
 	}
 	r.score = scoreOf(extra[*float64](file, "score"))
 	if m := file.FinalMetrics; m != nil {
@@ -98,14 +97,6 @@ func readATIF(name string, data []byte) (*foreignRun, error) {
 		agent += " " + file.Agent.ModelName
 	}
 	return &foreignRun{agent: agent, user: extra[string](file, "user"), rollouts: []foreignRollout{r}}, nil
-}
-
-// ownTrial is the name of a rollout of ToolSandbox with several trials.
-var ownTrial = regexp.MustCompile(`^(.+)_trial_([0-9]{1,5})$`)
-
-func atoi(digits string) int {
-	n, _ := strconv.Atoi(digits) // five digits at most
-	return n
 }
 
 // extra returns a value that ToolSandbox's exports have, and the zero value where another tool has

@@ -10,7 +10,6 @@ import (
 	"iter"
 	"maps"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
@@ -322,15 +321,7 @@ func namesNoLog(result *busv1.Result) bool {
 
 // name returns the rollout's directory: the scenario, with the trial if there are several.
 func (c *collector) name(result *busv1.Result) string {
-	return RolloutName(result.GetRollout().GetScenario(), int(result.GetRollout().GetTrial()), c.spec.Trials)
-}
-
-// RolloutName returns the name of one of a scenario's trials.
-func RolloutName(scenario string, trial, trials int) string {
-	if trials < 2 {
-		return scenario
-	}
-	return scenario + "_trial_" + strconv.Itoa(trial)
+	return results.RolloutName(result.GetRollout().GetScenario(), int(result.GetRollout().GetTrial()), c.spec.Trials)
 }
 
 // number returns a rollout's number in the plan.

@@ -52,7 +52,7 @@ func (d *directory) written(spec sweep.Spec, sweepID string) (written []results.
 	for n := range spec.Rollouts() {
 		id := fmt.Sprintf("%s.%d", sweepID, n)
 		rollout, _ := planned(spec, id)
-		name := RolloutName(rollout.GetScenario(), int(rollout.GetTrial()), spec.Trials)
+		name := results.RolloutName(rollout.GetScenario(), int(rollout.GetTrial()), spec.Trials)
 		found, err := storage.Exists(d.trajectory(name))
 		if err != nil {
 			return nil, err

@@ -45,9 +45,9 @@ func (o *Options) setSecrets(players ...*agentgwv1.Player) error {
 // attachToken returns the token of attached agents, empty without one.
 func (o *Options) attachToken() (string, error) {
 	if o.tokenFile != "" {
-		return secretkey.File("--attach-token-file", o.tokenFile) //nolint:wrapcheck // the caller says whose secret
+		return secretkey.File("--attach-token-file", o.tokenFile) // the caller says whose secret
 	}
-	return secretkey.Lookup(os.Getenv, AttachTokenVariable) //nolint:wrapcheck // the caller says whose secret
+	return secretkey.Lookup(os.Getenv, AttachTokenVariable) // the caller says whose secret
 }
 
 // isAttached reports whether a player is an agent that attaches itself.

@@ -7,7 +7,6 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
-	"github.com/toolsandbox/toolsandbox/scenario"
 )
 
 // planUnasked plans the oracle without the texts after which the user allowed something.
@@ -18,7 +17,7 @@ func (s *candidate) planUnasked() {
 		if m.GetSender() == roleAgent && m.GetRecipient() == roleUser {
 			last = s.oracle.stepAt(int(m.GetIndex()))
 		}
-		if m.GetSender() != roleUser || m.GetCall().GetTool() != scenario.AllowTool {
+		if m.GetSender() != roleUser || m.GetCall().GetTool() != world.AllowTool {
 			continue
 		}
 		if last == nil {

@@ -12,6 +12,7 @@ import (
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 	"github.com/toolsandbox/toolsandbox/runs/output"
+	"github.com/toolsandbox/toolsandbox/runs/results"
 )
 
 // The states of a sweep.
@@ -97,7 +98,7 @@ func NewSweepResult(result *busv1.Result) SweepResult {
 	r := SweepResult{
 		Rollout: played.GetId(), Scenario: played.GetScenario(), Trial: played.GetTrial(),
 		Agent: played.GetAgent().GetName(), User: played.GetUser().GetName(),
-		End:    strings.ToLower(strings.TrimPrefix(result.GetEnd().GetReason().String(), "END_REASON_")),
+		End:    results.EndName(result.GetEnd().GetReason()),
 		Detail: result.GetEnd().GetDetail(),
 	}
 	if resultfile.Scored(result) {

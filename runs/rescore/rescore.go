@@ -14,8 +14,11 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/process"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	"github.com/toolsandbox/toolsandbox/original/resultfile"
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
+	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/runs/report"
 	"github.com/toolsandbox/toolsandbox/runs/results"
 	"github.com/toolsandbox/toolsandbox/runs/storage"
@@ -36,13 +39,15 @@ type Rescore struct {
 	entries []resultfile.ScenarioResult
 	// causes are those that the run recorded, by rollout; scoring updates them.
 	causes map[string][]results.Cause
+	// ends are how the conversations of rollouts ended that have got a score, by rollout.
+	ends map[string]busv1.EndReason
 }
 
 // New prepares the scoring of the run in dir. scenarios are by name.
 func New(dir string, reader *results.Reader, summary *resultfile.Summary, scenarios map[string]*scenariov1.Scenario) *Rescore {
 	return &Rescore{
 		Outcome: report.NewRescore(), dir: dir, summary: summary, scenarios: scenarios, reader: reader,
-		entries: slices.Clone(summary.Scenarios), causes: reader.Run().Causes(),
+		entries: slices.Clone(summary.Scenarios), causes: reader.Run().Causes(), ends: make(map[string]busv1.EndReason),
 	}
 }
 
@@ -87,9 +92,14 @@ func (r *Rescore) one(ctx context.Context, client evaluatorv1.EvaluatorServiceCl
 	if err != nil {
 		return report.WithAdvice(r.dir, err)
 	}
+	starting, recorded := len(scenario.GetSetup().GetMessages()), results.CauseMessages(r.causes[entry.Name])
+	if entry.MeasureFailed() {
+		end, cause := endOf(trajectory.Messages, starting, scenario.GetSetup())
+		r.ends[entry.Name], recorded = end, append(recorded, cause...)
+	}
 	response, err := client.ScoreTrajectory(ctx, &evaluatorv1.ScoreTrajectoryRequest{
 		Evaluation: scenario.GetEvaluation(), Messages: trajectory.Messages, Tables: trajectory.Tables, TextIsNoCall: r.TextIsNoCall,
-		Starting: int32(len(scenario.GetSetup().GetMessages())), CheckUser: r.reader.Run().UserChecked(), Causes: results.CauseMessages(r.causes[entry.Name]),
+		Starting: int32(starting), CheckUser: r.reader.Run().UserChecked(), Causes: recorded,
 		Categories: scenario.GetSetup().GetCategories(), TimeZone: scenario.GetSetup().GetClock().GetTimeZone(),
 	})
 	if err != nil {
@@ -103,6 +113,20 @@ func (r *Rescore) one(ctx context.Context, client evaluatorv1.EvaluatorServiceCl
 		r.Outcome.Flagged = append(r.Outcome.Flagged, entry.Name)
 	}
 	return nil
+}
+
+// endOf returns how a conversation that was played to its end ended, by the turn rule, and what
+// that says about the agent.
+func endOf(messages []*worldv1.Message, starting int, setup *setupv1.Setup) (busv1.EndReason, []*busv1.Cause) {
+	cause := &busv1.Cause{Role: worldv1.Role_ROLE_AGENT, Kind: busv1.CauseKind_CAUSE_KIND_REPEATED_TURN, Count: 1, Index: int32(len(messages))}
+	switch {
+	case len(messages) > 0 && !messages[len(messages)-1].GetConversationActive():
+		return busv1.EndReason_END_REASON_FINISHED, nil
+	case len(messages)-starting < int(setup.GetMaxMessages()):
+		return busv1.EndReason_END_REASON_REPEATED_TURN, []*busv1.Cause{cause}
+	}
+	cause.Kind = busv1.CauseKind_CAUSE_KIND_MESSAGE_LIMIT
+	return busv1.EndReason_END_REASON_MESSAGE_LIMIT, []*busv1.Cause{cause}
 }
 
 // countCauses counts the causes of the selected rollouts.
@@ -140,7 +164,7 @@ func (r *Rescore) Write() error {
 		for i := range run.Rollouts {
 			run.Rollouts[i].Causes = r.causes[run.Rollouts[i].Name]
 		}
-		run.AddScores(func(i int) bool { return r.entries[i].Scored() })
+		run.AddScores(r.ends)
 		if run.Totals != nil {
 			all := make([]int, len(r.entries))
 			for i := range all {

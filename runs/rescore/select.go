@@ -3,12 +3,12 @@ package rescore
 import (
 	"fmt"
 	"path"
-	"strings"
 
 	"github.com/toolsandbox/toolsandbox/internal/process"
 	"github.com/toolsandbox/toolsandbox/internal/spelling"
 	"github.com/toolsandbox/toolsandbox/original/resultfile"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
+	"github.com/toolsandbox/toolsandbox/runs/results"
 )
 
 // Select returns the indices of the rollouts that match any pattern; a pattern that matches nothing
@@ -80,10 +80,10 @@ func Find(dir, name string, summary *resultfile.Summary, scenarios map[string]*s
 // ScenarioName returns the scenario name of a rollout: run appends the trial if it plays a scenario
 // several times.
 func ScenarioName(rollout string, scenarios map[string]*scenariov1.Scenario) string {
-	name, number, ok := cutLast(rollout, "_trial_")
-	if scenarios[rollout] != nil || !ok || number == "" || strings.Trim(number, "0123456789") != "" {
+	if scenarios[rollout] != nil {
 		return rollout
 	}
+	name, _, _ := results.CutTrial(rollout)
 	return name
 }
 
@@ -95,12 +95,4 @@ func Names(summary *resultfile.Summary) []string {
 		names = append(names, rollout, ScenarioName(rollout, nil))
 	}
 	return names
-}
-
-// cutLast is strings.Cut around the last instance of sep.
-func cutLast(s, sep string) (before, after string, found bool) {
-	if i := strings.LastIndex(s, sep); i >= 0 {
-		return s[:i], s[i+len(sep):], true
-	}
-	return s, "", false
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/toolsandbox/toolsandbox/original/resultfile"
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	"github.com/toolsandbox/toolsandbox/runs/storage"
 )
 
@@ -43,16 +44,16 @@ func ReplaceSummary(dir string, run *Run, summary *resultfile.Summary) error {
 	return writeSummary(dir, content[SummaryFile])
 }
 
-// AddScores records which rollouts have got a score, since a measure that had failed no longer
-// does. The failure has hidden how the conversation ended: it counts as finished.
-func (r *Run) AddScores(scored func(rollout int) bool) {
+// AddScores records the rollouts that have got a score, since a measure that had failed no longer
+// does. ends has how their conversations ended, by their names: the failure had hidden it.
+func (r *Run) AddScores(ends map[string]busv1.EndReason) {
 	if r.Totals != nil {
 		r.Totals.Done, r.Totals.Scored, r.Totals.Ends, r.Totals.FailureClasses = 0, 0, map[string]int{}, map[string]int{}
 	}
 	for i := range r.Rollouts {
 		o := &r.Rollouts[i]
-		if !o.Scored && scored(i) {
-			o.Scored, o.End = true, "finished"
+		if end, ok := ends[o.Name]; ok {
+			o.Scored, o.End, o.FailureClass = true, EndName(end), ""
 		}
 		if r.Totals != nil {
 			r.Totals.count(*o)

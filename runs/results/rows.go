@@ -192,7 +192,7 @@ func callRows(k key, messages []*worldv1.Message) []callRow {
 			if call := m.GetCall(); call != nil {
 				arguments := call.GetArgumentsText()
 				if value, err := messagetext.Arguments(call); err == nil {
-					arguments = jsonText(finite(value))
+					arguments = jsonText(resultfile.Finite(value))
 				}
 				line.Tool, line.Arguments = &call.Tool, &arguments
 			} else {
@@ -276,12 +276,12 @@ func (r constraintRow) compared(schema *world.Schema, guardrail bool, position i
 		}
 		want, got := &python.Dict{}, &python.Dict{}
 		for _, cell := range pair.GetCells() {
-			want.Set(cell.GetColumn(), finite(world.CellValue(cell.GetWanted())))
+			want.Set(cell.GetColumn(), resultfile.Finite(world.CellValue(cell.GetWanted())))
 			switch {
 			case len(cell.GetFoundTexts()) > 0:
 				got.Set(cell.GetColumn(), textValues(cell.GetFoundTexts()))
 			case cell.GetFound() != nil:
-				got.Set(cell.GetColumn(), finite(world.CellValue(cell.GetFound())))
+				got.Set(cell.GetColumn(), resultfile.Finite(world.CellValue(cell.GetFound())))
 			}
 		}
 		wanted = append(wanted, want.Value())
@@ -334,16 +334,8 @@ func rowValue(table world.Table, r *worldv1.Row) python.Value {
 	values := &python.Dict{}
 	for i, column := range table.Columns {
 		if i < len(r.GetCells()) {
-			values.Set(column.Name, finite(world.CellValue(r.GetCells()[i])))
+			values.Set(column.Name, resultfile.Finite(world.CellValue(r.GetCells()[i])))
 		}
 	}
 	return values.Value()
-}
-
-// finite returns a value, null for one that JSON cannot hold.
-func finite(v python.Value) python.Value {
-	if _, found := python.NonFinite(v); found {
-		return python.None()
-	}
-	return v
 }

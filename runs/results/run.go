@@ -433,12 +433,17 @@ func lastWork(rollouts []Rollout, from, to time.Time) time.Time {
 	return last.UTC().Truncate(time.Millisecond)
 }
 
+// EndName returns the name of the end of a rollout in files, e.g. message_limit.
+func EndName(reason busv1.EndReason) string {
+	return strings.ToLower(strings.TrimPrefix(reason.String(), "END_REASON_"))
+}
+
 // Outcome returns the data of the rollout besides its score, without AnsweredBy.
 func (r Rollout) Outcome() Outcome {
 	end := r.Result.GetEnd()
 	o := Outcome{
 		Name: r.Name(), ID: r.Result.GetRollout().GetId(), Seed: r.Result.GetRollout().GetSeed(),
-		End:   strings.ToLower(strings.TrimPrefix(end.GetReason().String(), "END_REASON_")),
+		End:   EndName(end.GetReason()),
 		Calls: r.Calls, Seconds: Worked(r.Work).Seconds(),
 		Damage: r.Damage, ContextSHA256: r.Digest, RecordingSHA256: r.RecordingDigest,
 		Confidence: r.Confidence, Scored: resultfile.Scored(r.Result), UserFlags: userFlags(r.Result.GetUserFlags()), Causes: Causes(r.Result.GetCauses()), Usage: usage(r.Usage),

@@ -14,6 +14,7 @@ import (
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	"github.com/toolsandbox/toolsandbox/python"
+	"github.com/toolsandbox/toolsandbox/runs/sweep"
 )
 
 // Answers returns the answers of hosted services to a session, by message, then in request order.
@@ -26,7 +27,7 @@ func (c *Client) Answers(ctx context.Context, id string) ([]*toolhostv1.ServiceA
 		return nil
 	})
 	if err != nil {
-		return nil, wrapStatus("list answers of "+id, err)
+		return nil, sweep.WrapStatus("list answers of "+id, err)
 	}
 	return answers, nil
 }

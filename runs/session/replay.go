@@ -17,6 +17,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/runs/sweep"
 )
 
 // replayPrefix begins the ids of temporary sessions of a replay.
@@ -199,7 +200,7 @@ func (c *Client) replayBatch(ctx context.Context, id string, recorded batch, to 
 	index := recorded.answers[0].GetIndex()
 	response, err := c.toolHost(id).Execute(ctx, &toolhostv1.ExecuteRequest{SessionId: id, Index: index, Calls: recorded.calls, Now: recorded.now, Failing: recorded.failing})
 	if err != nil {
-		return 0, wrapStatus(fmt.Sprintf("execute what message %d answers", index), err)
+		return 0, sweep.WrapStatus(fmt.Sprintf("execute what message %d answers", index), err)
 	}
 	if text := response.GetException(); text != "" {
 		return 0, fmt.Errorf("%w: message %d: stored an answer, the execution failed with %q", ErrDiffers, index, text)

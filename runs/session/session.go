@@ -78,7 +78,7 @@ func (c *Client) List(ctx context.Context, prefix string) ([]*toolhostv1.Session
 		}
 	})
 	if err != nil {
-		return nil, wrapStatus("list sessions", err)
+		return nil, sweep.WrapStatus("list sessions", err)
 	}
 	return slices.SortedFunc(maps.Values(found), func(a, b *toolhostv1.Session) int { return compareIDs(a.GetId(), b.GetId()) }), nil
 }
@@ -174,7 +174,7 @@ func ambiguous(name string, found []*toolhostv1.Session) error {
 func (c *Client) get(ctx context.Context, id string) (*toolhostv1.Session, error) {
 	response, err := c.toolHost(id).GetSession(ctx, &toolhostv1.GetSessionRequest{SessionId: id})
 	if err != nil {
-		return nil, wrapStatus("read session "+id, err)
+		return nil, sweep.WrapStatus("read session "+id, err)
 	}
 	return response.GetSession(), nil
 }
@@ -184,7 +184,7 @@ func (c *Client) Tables(ctx context.Context, session *toolhostv1.Session, messag
 	request := &toolhostv1.ReadTablesRequest{SessionId: session.GetId(), Index: int32(message), Tables: names}
 	response, err := c.toolHost(session.GetId()).ReadTables(ctx, request)
 	if err != nil {
-		return nil, wrapStatus("read tables of "+session.GetId(), err)
+		return nil, sweep.WrapStatus("read tables of "+session.GetId(), err)
 	}
 	return response.GetTables(), nil
 }
@@ -199,7 +199,7 @@ func (c *Client) Versions(ctx context.Context, id string) ([]*worldv1.Table, err
 		return nil
 	})
 	if err != nil {
-		return nil, wrapStatus("list versions of "+id, err)
+		return nil, sweep.WrapStatus("list versions of "+id, err)
 	}
 	return tables, nil
 }
@@ -237,7 +237,7 @@ func (c *Client) fork(ctx context.Context, session *toolhostv1.Session, message 
 	case codes.FailedPrecondition:
 		return nil, process.UsageErrorf("--at: %s", status.Convert(err).Message())
 	default:
-		return nil, wrapStatus("fork session "+session.GetId(), err)
+		return nil, sweep.WrapStatus("fork session "+session.GetId(), err)
 	}
 }
 
@@ -253,7 +253,7 @@ func (c *Client) Delete(ctx context.Context, id string) error {
 		return err
 	})
 	if err != nil {
-		return wrapStatus("delete session "+id, err)
+		return sweep.WrapStatus("delete session "+id, err)
 	}
 	return nil
 }
@@ -263,7 +263,7 @@ func (c *Client) trajectory(ctx context.Context, rolloutID string) (*orchestrato
 	orchestrator := orchestratorv1.NewOrchestratorServiceClient(c.node.Conn(rpc.Orchestrator))
 	response, err := orchestrator.GetTrajectory(ctx, &orchestratorv1.GetTrajectoryRequest{RolloutId: rolloutID})
 	if err != nil {
-		return nil, wrapStatus("read log of "+rolloutID, err)
+		return nil, sweep.WrapStatus("read log of "+rolloutID, err)
 	}
 	return response, nil
 }
@@ -275,18 +275,4 @@ func (c *Client) Recording(ctx context.Context, session *toolhostv1.Session) ([]
 		return nil, err
 	}
 	return sweep.Recorded(ctx, orchestratorv1.NewOrchestratorServiceClient(c.node.Conn(rpc.Orchestrator)), id)
-}
-
-// callError is a gRPC error in words for people that keeps its code.
-type callError struct {
-	operation string
-	status    *status.Status
-}
-
-func (e *callError) GRPCStatus() *status.Status { return e.status }
-
-func (e *callError) Error() string { return e.operation + ": " + e.status.Message() }
-
-func wrapStatus(operation string, err error) error {
-	return &callError{operation: operation, status: status.Convert(err)}
 }

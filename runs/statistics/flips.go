@@ -30,6 +30,11 @@ type Draw struct {
 // are distributed as long as that is symmetric, and also if a later look replaces a cluster's
 // value by a better one.
 //
+// Rounding does not change that probability. A sum is updated as values come and are replaced, and
+// each update rounds, but a course's sum is a function of its signed values alone, of which the
+// courses of another observed one are the same, in another order. Rounding may only part courses
+// whose sums are equal.
+//
 // All signs are used up to 13 clusters and drawn for more. Not for concurrent use.
 type SignFlips struct {
 	signs   signs

@@ -134,7 +134,7 @@ func ScoreInterval(scores []Observation, low, high float64) (i Interval, by Meth
 		for at := range rates {
 			rates[at].Value = (m.Mean - low) / width
 		}
-		rate, _ := ExactRate(rates)
+		rate := ExactRate(rates)
 		return Interval{low + width*rate.Low, low + width*rate.High}, ClopperPearson, true
 	}
 	return Betting(slices.Repeat([]float64{m.Mean}, m.Clusters), low, high, 1-Confidence), Bets, true

@@ -42,23 +42,20 @@ func choices(m, n, k int) float64 {
 
 // ExactRate returns the interval of the mean of observations that are 0 or 1 by Korn and Graubard:
 // that of Clopper and Pearson for as many independent trials as have the same standard error. It is
-// exact for any number of them and wide for few. ok is false without observations.
-func ExactRate(observations []Observation) (i Interval, ok bool) {
+// exact for any number of them and wide for few: 0 to 1 without observations.
+func ExactRate(observations []Observation) Interval {
 	m := MeanOf(observations)
-	if m.Count == 0 {
-		return Interval{}, false
-	}
 	n := float64(max(m.Clusters, 1))
 	if m.StandardError > 0 && m.Mean > 0 && m.Mean < 1 {
 		n = min(m.Mean*(1-m.Mean)/(m.StandardError*m.StandardError), float64(m.Count))
 	}
 	passed, tail := m.Mean*n, (1-Confidence)/2
-	i = Interval{0, 1}
+	i := Interval{0, 1}
 	if passed > 0 {
 		i.Low = mathext.InvRegIncBeta(passed, n-passed+1, tail)
 	}
 	if passed < n {
 		i.High = mathext.InvRegIncBeta(passed+1, n-passed, 1-tail)
 	}
-	return Interval{math.Max(i.Low, 0), math.Min(i.High, 1)}, true
+	return Interval{math.Max(i.Low, 0), math.Min(i.High, 1)}
 }

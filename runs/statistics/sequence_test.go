@@ -74,6 +74,38 @@ func TestBettingWithoutOrder(t *testing.T) {
 	}
 }
 
+// TestSignFlipsRound gives clusters all signs in turn. Many of their sums are equal but for
+// rounding, and their values are replaced. The spent share of signs is rejected at most.
+func TestSignFlipsRound(t *testing.T) {
+	const clusters, looks, total = 9, 3, 0.4
+	first := []float64{0.1, 0.2, 0.3, 0.1, 0.7, 0.6, 0.4, 0.3, 1. / 3}
+	var rejected [looks]int
+	for signs := range 1 << clusters {
+		flips := statistics.NewSignFlips(clusters, 0)
+		for look := range looks {
+			var draws []statistics.Draw
+			for c := range 3 * (look + 1) {
+				value := first[c] / float64(1+(look+c)%3)
+				if signs>>c&1 == 1 {
+					value = -value
+				}
+				draws = append(draws, statistics.Draw{Cluster: c, Value: value})
+			}
+			if flips.Look(draws, statistics.Spend(float64(look+1)/looks, total)) {
+				rejected[look]++
+			}
+		}
+	}
+	for look, count := range rejected {
+		if spent := statistics.Spend(float64(look+1)/looks, total); float64(count) > spent*(1<<clusters) {
+			t.Errorf("look %d: got %d of %d signs rejected, want at most %v of them", look, count, 1<<clusters, spent)
+		}
+	}
+	if rejected[looks-1] < 100 {
+		t.Errorf("got %d signs rejected in the end, want about %v", rejected[looks-1], total*(1<<clusters))
+	}
+}
+
 // TestSignFlipsReject rejects equal agents in at most the spent share of runs, at any look.
 func TestSignFlipsReject(t *testing.T) {
 	const runs, clusters, looks = 400, 40, 8

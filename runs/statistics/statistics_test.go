@@ -96,10 +96,7 @@ func TestReference(t *testing.T) {
 		near(t, name+"standard error", mean.StandardError, c.Clustered.StandardError)
 		near(t, name+"low", interval.Low, c.Clustered.Low)
 		near(t, name+"high", interval.High, c.Clustered.High)
-		rate, ok := statistics.ExactRate(observations(c.Clusters, c.Rates))
-		if !ok {
-			t.Errorf("%sno interval of the rate", name)
-		}
+		rate := statistics.ExactRate(observations(c.Clusters, c.Rates))
 		near(t, name+"low rate", rate.Low, c.Exact.Low)
 		near(t, name+"high rate", rate.High, c.Exact.High)
 		if c.SignFlip != nil {
@@ -277,13 +274,16 @@ func TestTooFew(t *testing.T) {
 			t.Errorf("SpreadOf %v: got one", scores)
 		}
 	}
+	if i := statistics.ExactRate(nil); i != (statistics.Interval{Low: 0, High: 1}) {
+		t.Errorf("ExactRate of nothing: got %v, want 0 to 1", i)
+	}
 	if _, ok := (statistics.Trials{Count: 2, Passed: 1}).AnyOf(3); ok {
 		t.Error("AnyOf three of two trials: got a number")
 	}
 	if p := statistics.SignFlip(nil); p != 1 {
 		t.Errorf("SignFlip of nothing: got %v, want 1", p)
 	}
-	if i, _ := statistics.ExactRate([]statistics.Observation{{Cluster: "a", Value: 1}, {Cluster: "b", Value: 1}, {Cluster: "c", Value: 1}}); i.High != 1 || i.Low < 0.25 || i.Low > 0.35 {
+	if i := statistics.ExactRate([]statistics.Observation{{Cluster: "a", Value: 1}, {Cluster: "b", Value: 1}, {Cluster: "c", Value: 1}}); i.High != 1 || i.Low < 0.25 || i.Low > 0.35 {
 		t.Errorf("ExactRate of three passes: got %v, want 0.29 to 1", i)
 	}
 }

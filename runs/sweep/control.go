@@ -15,7 +15,7 @@ var ErrSeveral = errors.New("there is not exactly one sweep: name one of toolsan
 func Get(ctx context.Context, orchestrator orchestratorv1.OrchestratorServiceClient, id string) (*orchestratorv1.SweepInfo, error) {
 	response, err := orchestrator.GetSweep(ctx, &orchestratorv1.GetSweepRequest{SweepId: id, Detailed: true})
 	if err != nil {
-		return nil, ExplainUnknown(ctx, orchestrator, id, wrapStatus("read sweep", err))
+		return nil, ExplainUnknown(ctx, orchestrator, id, WrapStatus("read sweep", err))
 	}
 	return response.GetSweep(), nil
 }
@@ -26,7 +26,7 @@ func Update(
 ) (*orchestratorv1.SweepInfo, error) {
 	response, err := orchestrator.UpdateSweep(ctx, request)
 	if err != nil {
-		return nil, ExplainUnknown(ctx, orchestrator, request.GetSweepId(), wrapStatus("change sweep", err))
+		return nil, ExplainUnknown(ctx, orchestrator, request.GetSweepId(), WrapStatus("change sweep", err))
 	}
 	return response.GetSweep(), nil
 }
@@ -36,7 +36,7 @@ func Update(
 func Requeue(ctx context.Context, orchestrator orchestratorv1.OrchestratorServiceClient, id string) (*orchestratorv1.RequeueSweepResponse, error) {
 	response, err := orchestrator.RequeueSweep(ctx, &orchestratorv1.RequeueSweepRequest{SweepId: id})
 	if err != nil {
-		return nil, ExplainUnknown(ctx, orchestrator, id, wrapStatus("requeue rollouts", err))
+		return nil, ExplainUnknown(ctx, orchestrator, id, WrapStatus("requeue rollouts", err))
 	}
 	return response, nil
 }
@@ -44,7 +44,7 @@ func Requeue(ctx context.Context, orchestrator orchestratorv1.OrchestratorServic
 // Delete deletes a sweep that is over. Errors are those of Get.
 func Delete(ctx context.Context, orchestrator orchestratorv1.OrchestratorServiceClient, id string) error {
 	if _, err := orchestrator.DeleteSweep(ctx, &orchestratorv1.DeleteSweepRequest{SweepId: id}); err != nil {
-		return ExplainUnknown(ctx, orchestrator, id, wrapStatus("delete sweep", err))
+		return ExplainUnknown(ctx, orchestrator, id, WrapStatus("delete sweep", err))
 	}
 	return nil
 }

@@ -41,7 +41,7 @@ func List(ctx context.Context, orchestrator orchestratorv1.OrchestratorServiceCl
 	for {
 		page, err := orchestrator.ListSweeps(ctx, request)
 		if err != nil {
-			return nil, wrapStatus("list sweeps", err)
+			return nil, WrapStatus("list sweeps", err)
 		}
 		sweeps = append(sweeps, page.GetSweeps()...)
 		if request.PageToken = page.GetNextPageToken(); request.PageToken == "" {
@@ -55,7 +55,7 @@ func List(ctx context.Context, orchestrator orchestratorv1.OrchestratorServiceCl
 func Cancel(ctx context.Context, orchestrator orchestratorv1.OrchestratorServiceClient, id string) (*orchestratorv1.SweepInfo, error) {
 	response, err := orchestrator.CancelSweep(ctx, &orchestratorv1.CancelSweepRequest{SweepId: id})
 	if err != nil {
-		return nil, ExplainUnknown(ctx, orchestrator, id, wrapStatus("cancel sweep", err))
+		return nil, ExplainUnknown(ctx, orchestrator, id, WrapStatus("cancel sweep", err))
 	}
 	return response.GetSweep(), nil
 }

@@ -76,7 +76,7 @@ func (s *Sweep) uploadRollout(ctx context.Context, n int) error {
 		_, err := s.orchestrator.PutRecording(ctx, request)
 		request.Items, size = nil, 0
 		if err != nil {
-			return wrapStatus("store the recording of "+request.GetRolloutId(), err)
+			return WrapStatus("store the recording of "+request.GetRolloutId(), err)
 		}
 		return nil
 	}
@@ -106,10 +106,10 @@ func Recorded(ctx context.Context, orchestrator orchestratorv1.OrchestratorServi
 		return nil
 	})
 	if status.Code(err) == codes.NotFound {
-		return nil, wrapStatus(operation, status.Error(codes.NotFound, "it has not started"))
+		return nil, WrapStatus(operation, status.Error(codes.NotFound, "it has not started"))
 	}
 	if err != nil {
-		return nil, wrapStatus(operation, err)
+		return nil, WrapStatus(operation, err)
 	}
 	return items, nil
 }

@@ -17,7 +17,7 @@ func (s *Sweep) Stored(ctx context.Context, id string) (map[string]bool, error) 
 	defer cancel()
 	stream, err := s.orchestrator.WatchSweep(ctx, &orchestratorv1.WatchSweepRequest{SweepId: id})
 	if err != nil {
-		return nil, wrapStatus("look for earlier results", err)
+		return nil, WrapStatus("look for earlier results", err)
 	}
 	stored, count, paused := make(map[string]bool), int64(0), false
 	for reports := 0; ; { // since the last result
@@ -26,7 +26,7 @@ func (s *Sweep) Stored(ctx context.Context, id string) (map[string]bool, error) 
 		case status.Code(err) == codes.NotFound:
 			return nil, nil
 		case err != nil:
-			return nil, wrapStatus("look for earlier results", err)
+			return nil, WrapStatus("look for earlier results", err)
 		case event.GetResult() != nil:
 			stored[event.GetResult().GetRollout().GetId()] = !bus.IsUnscored(event.GetResult().GetEnd())
 			reports = 0

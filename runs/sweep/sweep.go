@@ -152,7 +152,7 @@ func putEvaluations(ctx context.Context, client evaluatorv1.EvaluatorServiceClie
 		}
 		response, err := client.PutEvaluations(ctx, request)
 		if err != nil {
-			return nil, wrapStatus("store evaluations", err)
+			return nil, WrapStatus("store evaluations", err)
 		}
 		digests = append(digests, response.GetDigests()...)
 	}
@@ -221,7 +221,7 @@ func (s *Sweep) Resume(ctx context.Context, id string, round int32, damaged []st
 func (s *Sweep) state(ctx context.Context, id string) (*orchestratorv1.SweepInfo, error) {
 	response, err := s.orchestrator.GetSweep(ctx, &orchestratorv1.GetSweepRequest{SweepId: id})
 	if err != nil && status.Code(err) != codes.NotFound {
-		return nil, wrapStatus("read sweep", err)
+		return nil, WrapStatus("read sweep", err)
 	}
 	return response.GetSweep(), nil
 }
@@ -232,7 +232,7 @@ func (s *Sweep) create(ctx context.Context) (total, done int, err error) {
 	}
 	response, err := s.orchestrator.CreateSweep(ctx, s.request)
 	if err != nil {
-		return 0, 0, wrapStatus("create sweep", err)
+		return 0, 0, WrapStatus("create sweep", err)
 	}
 	return int(response.GetTotal()), int(response.GetDone()), nil
 }
@@ -337,7 +337,7 @@ func Watch(
 		return errors.New("watch sweep: the stream ended before the sweep")
 	case !errors.Is(err, errEnded):
 		if _, ok := status.FromError(err); ok {
-			err = wrapStatus("watch sweep", err)
+			err = WrapStatus("watch sweep", err)
 		}
 		return err
 	case end.GetCancelled():
@@ -352,7 +352,7 @@ func Watch(
 func (s *Sweep) Trajectory(ctx context.Context, rolloutID string) (*orchestratorv1.GetTrajectoryResponse, error) {
 	trajectory, err := s.orchestrator.GetTrajectory(ctx, &orchestratorv1.GetTrajectoryRequest{RolloutId: rolloutID})
 	if err != nil {
-		return nil, wrapStatus("read trajectory "+rolloutID, err)
+		return nil, WrapStatus("read trajectory "+rolloutID, err)
 	}
 	return trajectory, nil
 }
@@ -366,6 +366,7 @@ type callError struct {
 func (e *callError) Error() string              { return e.operation + ": " + e.status.Message() }
 func (e *callError) GRPCStatus() *status.Status { return e.status }
 
-func wrapStatus(operation string, err error) error {
+// WrapStatus names the operation of a gRPC error in words for people. The code stays.
+func WrapStatus(operation string, err error) error {
 	return &callError{operation: operation, status: status.Convert(err)}
 }

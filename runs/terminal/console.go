@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/toolsandbox/toolsandbox/internal/world"
 	agentv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agent/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/runs/output"
@@ -20,9 +21,6 @@ var errPlayerLeft = errors.New("ended by the person at the terminal")
 
 // PlayerLeft returns whether a rollout ended because the person left, by its detail.
 func PlayerLeft(detail string) bool { return strings.HasSuffix(detail, errPlayerLeft.Error()) }
-
-// endTool is the tool with which a user ends a conversation.
-const endTool = "end_conversation"
 
 const help = `  TEXT          say it
   tools         list the tools
@@ -137,8 +135,8 @@ func (c *Console) endConversation(role worldv1.Role, tools []*agentv1.Tool) (*ag
 		return nil, errPlayerLeft
 	}
 	for _, tool := range tools {
-		if tool.GetName() == endTool {
-			return &agentv1.ActResponse{Calls: []*agentv1.ToolCall{{Name: endTool, ArgumentsJson: "{}"}}}, nil
+		if tool.GetName() == world.EndTool {
+			return &agentv1.ActResponse{Calls: []*agentv1.ToolCall{{Name: world.EndTool, ArgumentsJson: "{}"}}}, nil
 		}
 	}
 	c.printf("  this user has no tool to end the conversation\n")

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/toolsandbox/toolsandbox/internal/world"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/runs/analysis"
 	"github.com/toolsandbox/toolsandbox/runs/explain"
@@ -108,7 +109,7 @@ func (v *Viewer) forkPage(ctx context.Context, p *page, letter, name string, mes
 	if message < len(told.Messages) {
 		said := told.Messages[message]
 		_, body.HasText = said.GetBody().(*worldv1.Message_Text)
-		body.Text, body.Speaker = said.GetText(), strings.ToLower(strings.TrimPrefix(said.GetSender().String(), "ROLE_"))
+		body.Text, body.Speaker = said.GetText(), strings.ToLower(world.RoleName(said.GetSender()))
 	}
 	p.template, p.Title, p.Section, p.Body = "fork", fmt.Sprintf("Fork %s from message %d", name, message), "rollouts", body
 	p.Version = 0 // what is typed stays

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/toolsandbox/toolsandbox/internal/pause"
 )
 
 // eventsPath is the path of the server-sent events.
@@ -71,7 +73,7 @@ func (n *news) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	for {
 		version, changed := n.now()
-		if !send(fmt.Sprintf("data: %d\n\n", version)) || !pause(r, eventEvery) {
+		if !send(fmt.Sprintf("data: %d\n\n", version)) || !pause.For(r.Context(), eventEvery) {
 			return
 		}
 		for waiting := true; waiting; {
@@ -90,17 +92,5 @@ func (n *news) serve(w http.ResponseWriter, r *http.Request) {
 				return
 			}
 		}
-	}
-}
-
-// pause waits, and reports whether the request is still there.
-func pause(r *http.Request, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-r.Context().Done():
-		return false
 	}
 }

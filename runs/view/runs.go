@@ -133,7 +133,7 @@ func (v *Viewer) runsPage(ctx context.Context, p *page) error {
 		return err
 	}
 	if svg != nil {
-		body.Costs = template.URL("data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString(svg)) //nolint:gosec // our own picture
+		body.Costs = template.URL("data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString(svg)) // our own picture
 	}
 	for i, r := range v.runs {
 		whole, _ := report.Whole(i)

@@ -134,9 +134,9 @@ func (s *sweepSource) Run(ctx context.Context) (*analysis.Run, error) {
 		if of == nil {
 			of = &scenariov1.Scenario{Setup: &setupv1.Setup{Name: played.GetScenario()}}
 		}
-		name := play.RolloutName(played.GetScenario(), int(played.GetTrial()), record.Trials)
+		name := results.RolloutName(played.GetScenario(), int(played.GetTrial()), record.Trials)
 		for n := 2; s.ids[name] != ""; n++ { // of another agent or user
-			name = fmt.Sprintf("%s (%d)", play.RolloutName(played.GetScenario(), int(played.GetTrial()), record.Trials), n)
+			name = fmt.Sprintf("%s (%d)", results.RolloutName(played.GetScenario(), int(played.GetTrial()), record.Trials), n)
 		}
 		s.ids[name] = id
 		rollouts = append(rollouts, results.Rollout{Rollout: resultfile.Rollout{Scenario: of, Result: result, Directory: name}})

@@ -84,7 +84,9 @@ func New(runs []*analysis.Run, scenarios map[string]*scenariov1.Scenario, evalua
 		}
 		return report, err
 	}
-	v.comparison = sync.OnceValues(func() (*analysis.Comparison, error) { return analysis.Compare(runs) })
+	v.comparison = sync.OnceValues(func() (*analysis.Comparison, error) {
+		return analysis.Compare(context.Background(), runs) // all pages share it, so it ends with none of them
+	})
 	v.choices = sync.OnceValue(v.newChoices)
 	return v
 }

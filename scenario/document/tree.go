@@ -235,7 +235,7 @@ func tooDeep(tokens token.Tokens) *token.Token {
 		if t.Position.Line != line {
 			line, indicators = t.Position.Line, 0
 		}
-		switch t.Type { //nolint:exhaustive // other tokens do not nest
+		switch t.Type { // other tokens do not nest
 		case token.SequenceStartType, token.MappingStartType:
 			flow++
 		case token.SequenceEndType, token.MappingEndType:

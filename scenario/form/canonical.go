@@ -179,7 +179,7 @@ func sortField(node *yaml.Node, holds string, all map[string]Form) {
 	}
 	single, items := alternatives(holds)
 	isRow := func(name string) bool { return strings.HasPrefix(name, rowPrefix) }
-	switch node.Kind { //nolint:exhaustive // other nodes have no fields
+	switch node.Kind { // other nodes have no fields
 	case yaml.MappingNode:
 		sortFields(node, matchForm(node, all, slices.DeleteFunc(single, isRow)...), all)
 	case yaml.SequenceNode:

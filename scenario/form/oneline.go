@@ -44,7 +44,7 @@ func (j joiner) value(node *yaml.Node, holds string, start, indent int) {
 		return
 	}
 	single, items := alternatives(holds)
-	switch node.Kind { //nolint:exhaustive // other nodes have no parts
+	switch node.Kind { // other nodes have no parts
 	case yaml.MappingNode:
 		j.mapping(node, matchForm(node, j.forms, single...), indent)
 	case yaml.SequenceNode:

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/toolsandbox/toolsandbox/internal/spelling"
 	"github.com/toolsandbox/toolsandbox/scenario/document"
 )
 
@@ -32,7 +33,7 @@ func (f Form) Read(r *document.Reader, v *document.Value) *document.Value {
 	for i := range v.Fields {
 		if !r.Full() && !f.Has(v.Fields[i].Key) {
 			v.Unknown = true
-			r.Fail(v.Fields[i].Position, "unknown field%s%s", document.Hint(v.Fields[i].Key, f.Names()), f.suggestTool(v))
+			r.Fail(v.Fields[i].Position, "unknown field%s%s", spelling.Hint(v.Fields[i].Key, f.Names()), f.suggestTool(v))
 		}
 	}
 	for i := range f.fields {

@@ -48,7 +48,7 @@ var (
 // CellKinds returns the types of cells in a pack's tables.
 func CellKinds() []world.Kind { return []world.Kind{world.KindText, world.KindNumber, world.KindBool} }
 
-// CellTypes returns the names of cellKinds in files.
+// CellTypes returns the names of CellKinds in files.
 func CellTypes() []string {
 	var types []string
 	for _, kind := range CellKinds() {

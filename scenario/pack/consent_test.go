@@ -55,7 +55,7 @@ const (
 func consentOptions() scenario.Options {
 	opts, err := scenario.OptionsFor([]*toolhostv1.ToolInfo{
 		{Tool: &worldv1.Tool{Name: "remove_contact", ParametersJson: `{"properties": {"person_id": {"type": "string"}}}`}},
-		{Tool: &worldv1.Tool{Name: scenario.AllowTool, ParametersJson: `{"properties": {"action": {"type": "string"}, "scope": {"type": "string"}, ` +
+		{Tool: &worldv1.Tool{Name: world.AllowTool, ParametersJson: `{"properties": {"action": {"type": "string"}, "scope": {"type": "string"}, ` +
 			`"minutes": {"type": "number"}, "arguments": {"type": "object"}}}`}},
 	})
 	if err != nil {
@@ -128,7 +128,7 @@ func TestConfirmation(t *testing.T) {
 			`<set_wifi_status {"on": true}>`, "It is on.", "<end_conversation {}>",
 		}, said(setup.GetUserScript())},
 		"categories":               {{"MULTIPLE_TOOL_CALL", "MULTIPLE_USER_TURN", "NO_DISTRACTION_TOOLS", "CONFIRMATION"}, setup.GetCategories()},
-		"the user's checked tools": {{"set_wifi_status", scenario.AllowTool}, made.GetEvaluation().GetUser().GetTools()},
+		"the user's checked tools": {{"set_wifi_status", world.AllowTool}, made.GetEvaluation().GetUser().GetTools()},
 	} {
 		if diff := cmp.Diff(lists[0], lists[1]); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", what, diff)
@@ -264,7 +264,7 @@ func TestBadConsent(t *testing.T) {
 		"twice":        func(s *setupv1.Setup) { s.ConsentTools = append(s.GetConsentTools(), s.GetConsentTools()[0]) },
 		"unknown tool": func(s *setupv1.Setup) { s.ConsentTools[0].Tool = "nope" },
 		"no action":    func(s *setupv1.Setup) { s.ConsentTools[0].Action = "" },
-		"own text":     func(s *setupv1.Setup) { s.Tools.Descriptions = []*setupv1.ToolDescription{{Tool: scenario.AllowTool}} },
+		"own text":     func(s *setupv1.Setup) { s.Tools.Descriptions = []*setupv1.ToolDescription{{Tool: world.AllowTool}} },
 	} {
 		wrong := proto.CloneOf(made)
 		change(wrong.GetSetup())

@@ -3,6 +3,7 @@ package pack
 import (
 	"io/fs"
 
+	"github.com/toolsandbox/toolsandbox/internal/spelling"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/scenario/document"
@@ -131,7 +132,7 @@ func (l *loader) checkColumn(r *document.Reader, v *document.Value, message bool
 			column.Kind = known
 			checkDefault(r, v.Get("default"), known)
 		} else {
-			r.Fail(kind, "unknown type %q%s", kind.Text, document.Hint(kind.Text, form.CellTypes()))
+			r.Fail(kind, "unknown type %q%s", kind.Text, spelling.Hint(kind.Text, form.CellTypes()))
 		}
 	}
 	measure := v.Get("measure")
@@ -155,7 +156,7 @@ func declaredName(r *document.Reader, v *document.Value) string {
 		return ""
 	}
 	if !form.DeclaredExpression.MatchString(v.Text) {
-		r.Fail(v, "is %q, expected up to 60 lower-case letters, digits and underscores that start with a letter", document.Truncate(v.Text))
+		r.Fail(v, "is %q, expected up to 60 lower-case letters, digits and underscores that start with a letter", spelling.Truncate(v.Text))
 	}
 	return v.Text
 }

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/toolsandbox/toolsandbox/internal/spelling"
 	"github.com/toolsandbox/toolsandbox/scenario"
 	"github.com/toolsandbox/toolsandbox/scenario/document"
 )
@@ -98,7 +99,7 @@ func (l *loader) extended(r *document.Reader, budget *scenario.Budget, e *extens
 	if !l.seeds.broken[name] {
 		names := slices.Concat(slices.Collect(maps.Keys(byName)), slices.Collect(maps.Keys(l.seeds.sections)))
 		slices.Sort(names)
-		r.Fail(at, "there is no scenario %q in the YAML files of this pack%s; those of other packs cannot be extended", name, document.Hint(name, names))
+		r.Fail(at, "there is no scenario %q in the YAML files of this pack%s; those of other packs cannot be extended", name, spelling.Hint(name, names))
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"io/fs"
 	"slices"
 
+	"github.com/toolsandbox/toolsandbox/internal/spelling"
 	"github.com/toolsandbox/toolsandbox/scenario"
 	"github.com/toolsandbox/toolsandbox/scenario/document"
 	"github.com/toolsandbox/toolsandbox/scenario/form"
@@ -53,7 +54,7 @@ func (l *loader) loadManifest(into *Manifest) {
 		into.Name, into.Licence, into.Description = r.Text(doc.Get("name")), r.Text(doc.Get("licence")), r.Text(doc.Get("description"))
 		if version := doc.Get("version"); r.CheckShape(version, document.ShapeText) {
 			if into.Version = version.Text; !form.VersionExpression.MatchString(version.Text) {
-				r.Fail(version, "is %q, expected three numbers as in 1.4.0", document.Truncate(version.Text))
+				r.Fail(version, "is %q, expected three numbers as in 1.4.0", spelling.Truncate(version.Text))
 			}
 		}
 		if standalone := doc.Get("standalone"); r.CheckShape(standalone, document.ShapeBool) {
@@ -70,7 +71,7 @@ func (l *loader) loadManifest(into *Manifest) {
 			name := r.Text(item)
 			switch {
 			case !form.CategoryExpression.MatchString(name):
-				r.Fail(item, "is %q, expected up to 60 capital letters, digits and underscores that start with a letter", document.Truncate(name))
+				r.Fail(item, "is %q, expected up to 60 capital letters, digits and underscores that start with a letter", spelling.Truncate(name))
 			case scenario.IsReservedCategory(name) || slices.Contains(into.Categories, name):
 				r.Fail(item, "%s exists; remove it", name)
 			}

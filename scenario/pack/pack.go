@@ -13,6 +13,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/toolsandbox/toolsandbox/internal/spelling"
 	"github.com/toolsandbox/toolsandbox/packs"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
@@ -194,7 +195,7 @@ func (l *loader) sources(folder string, keep func(r *document.Reader, name, sour
 			name := strings.TrimSuffix(path.Base(file), ".py")
 			switch {
 			case !form.DeclaredExpression.MatchString(name):
-				r.Fail(document.Top(), "the name is %q, expected up to 60 lower-case letters, digits and underscores that start with a letter", document.Truncate(name))
+				r.Fail(document.Top(), "the name is %q, expected up to 60 lower-case letters, digits and underscores that start with a letter", spelling.Truncate(name))
 			case !utf8.Valid(data):
 				r.Fail(document.Top(), "is not UTF-8")
 			default:

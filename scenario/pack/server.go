@@ -9,6 +9,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protojson"
 
+	"github.com/toolsandbox/toolsandbox/internal/spelling"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	toolsv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/tools/v1"
 	"github.com/toolsandbox/toolsandbox/scenario/document"
@@ -73,11 +74,11 @@ func readServer(r *document.Reader, v *document.Value) Server {
 		r.Fail(v, "expected {server: NAME, address: host:port}, {mcp: NAME, command: [program, …]} or {mcp: NAME, url: http://…}")
 	}
 	if !form.DeclaredExpression.MatchString(out.Name) {
-		r.Fail(v, "the name is %q, expected up to 60 lower-case letters, digits and underscores that start with a letter", document.Truncate(out.Name))
+		r.Fail(v, "the name is %q, expected up to 60 lower-case letters, digits and underscores that start with a letter", spelling.Truncate(out.Name))
 	}
 	if state := v.Get("state"); r.CheckShape(state, document.ShapeText) {
 		if out.Stateful = state.Text == form.StateSession; !out.Stateful {
-			r.Fail(state, "is %q, expected session", document.Truncate(state.Text))
+			r.Fail(state, "is %q, expected session", spelling.Truncate(state.Text))
 		} else if overMCP == nil {
 			r.Fail(state, "a server over gRPC keeps nothing between calls: it gets the rows that its tools declare; leave it out")
 		}

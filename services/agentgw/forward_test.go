@@ -20,6 +20,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
 	"github.com/toolsandbox/toolsandbox/internal/testkit/natstest"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/attach"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/ratelimit"
 
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
@@ -316,7 +317,7 @@ func TestForwardedAnswerIsLost(t *testing.T) {
 func cuttablePair(t *testing.T, address string) (owner, other *Server, dialer *cutDialer) {
 	t.Helper()
 	url, _ := natstest.Listen(t)
-	dialers := make(map[Relay]*cutDialer)
+	dialers := make(map[attach.Relay]*cutDialer)
 	open := func() *bus.Bus {
 		dialer := &cutDialer{}
 		conn, err := nats.Connect(url, nats.SetCustomDialer(dialer), nats.MaxReconnects(-1), nats.ReconnectWait(20*time.Millisecond))

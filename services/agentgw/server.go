@@ -57,23 +57,12 @@ type Recorder interface {
 	RecordTurn(ctx context.Context, turn bus.TurnRecord) error
 }
 
-// Relay carries turns of attached agents and of models to another replica of the gateway.
-// bus.AgentGateway implements it.
-type Relay interface {
-	// Request delivers a request to a replica that serves the name. The error is bus.ErrNotFound if
-	// there is none.
-	Request(ctx context.Context, name string, request []byte) ([]byte, error)
-	// Serve handles requests to a name until stop is called, which waits for running ones and cancels
-	// them when its ctx is done.
-	Serve(name string, concurrency int, handle func(ctx context.Context, request []byte) []byte) (stop func(ctx context.Context) error, err error)
-}
-
 // Server implements AgentGatewayService. Safe for concurrent use. The caller closes it.
 type Server struct {
 	agentgwv1.UnimplementedAgentGatewayServiceServer
 	life      context.Context // until it is done, answers wait to be recorded
 	recorder  Recorder
-	relay     Relay
+	relay     attach.Relay
 	replicas  Replicas // nil if this is the only one
 	replica   string   // this one's name
 	plugins   *plugin.Dialer
@@ -92,7 +81,7 @@ type Server struct {
 // nil limiter limits no requests to model providers. The caller closes the limiter. Answers that
 // cannot be recorded are kept until life is done.
 func newServer(
-	life context.Context, cfg Config, prices *pricing.Table, budget *ratelimit.Limiter, recorder Recorder, relay Relay, replicas Replicas, logger *slog.Logger,
+	life context.Context, cfg Config, prices *pricing.Table, budget *ratelimit.Limiter, recorder Recorder, relay attach.Relay, replicas Replicas, logger *slog.Logger,
 ) (*Server, error) {
 	tools, err := lru.New[string, *turn.Tools](cfg.ToolSets)
 	if err != nil {

@@ -119,7 +119,7 @@ func messagesJSON(messages []*worldv1.Message) string {
 
 // chatRole returns the role of the semantic conventions.
 func chatRole(role worldv1.Role) string {
-	switch role { //nolint:exhaustive // the default covers the others
+	switch role { // the default covers the others
 	case worldv1.Role_ROLE_AGENT:
 		return "assistant"
 	case worldv1.Role_ROLE_EXECUTION_ENVIRONMENT:

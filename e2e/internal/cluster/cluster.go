@@ -208,7 +208,7 @@ func (c *Cluster) Start(ctx context.Context, name string) error {
 		return err
 	}
 	args := append([]string{"bus", "init", "--nats-url", "nats://" + c.addresses[NATS]}, c.user("operator")...)
-	init := exec.CommandContext(ctx, c.program(name), args...) //nolint:gosec // the program of this repository
+	init := exec.CommandContext(ctx, c.program(name), args...) // the program of this repository
 	init.Env = append(os.Environ(), c.cfg.Env...)
 	if out, err := init.CombinedOutput(); err != nil {
 		return fmt.Errorf("make streams: %w: %s", err, out)

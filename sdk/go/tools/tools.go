@@ -168,7 +168,7 @@ func schemaOf(tool string, of reflect.Type) string {
 
 // typeOf returns the schema of a type.
 func typeOf(tool, name string, of reflect.Type) string {
-	switch of.Kind() { //nolint:exhaustive // others are refused
+	switch of.Kind() { // others are refused
 	case reflect.String:
 		return `{"type":"string"}`
 	case reflect.Bool:

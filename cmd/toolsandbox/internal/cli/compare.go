@@ -39,7 +39,7 @@ eight runs.`,
 			if len(runs) < 2 {
 				return process.UsageErrorf("RUN: %d runs given, expected the directories of two or more, or of an experiment", len(runs))
 			}
-			compared, err := analysis.Compare(runs)
+			compared, err := analysis.Compare(cmd.Context(), runs)
 			if err != nil {
 				return err
 			}

@@ -266,7 +266,7 @@ func TestPlayerCheckOnResume(t *testing.T) {
 		t.Fatal(err)
 	}
 	refuse := func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }
-	server := &httptest.Server{Listener: listener, Config: &http.Server{Handler: http.HandlerFunc(refuse)}} //nolint:gosec // a client of this test
+	server := &httptest.Server{Listener: listener, Config: &http.Server{Handler: http.HandlerFunc(refuse)}} // a client of this test
 	server.Start()
 	args := []string{"run", "--agent", "openai:m", "--base-url", server.URL + "/v1", "--wait", "0s", "--out", filepath.Join(t.TempDir(), "out"), "turn_off_wifi"}
 	var stdout, stderr bytes.Buffer

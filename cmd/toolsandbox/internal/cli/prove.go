@@ -69,6 +69,7 @@ func (o *proveOptions) run(ctx context.Context, args []string, stdout, stderr io
 	if err := o.telemetry.Validate(); err != nil {
 		return process.UsageErrorf("%w", err)
 	}
+	o.from.Whole = true // its tools are tried in the world of its first scenario, whichever are named
 	scenarios, err := o.from.Load(ctx, stderr, args)
 	if mistakes, ok := errors.AsType[document.Errors](err); ok {
 		return report.WriteChecked(stdout, o.asJSON, o.from.SourceNames(), 0, mistakes)

@@ -36,12 +36,12 @@ directory of the original, or a file of another tool (see docs/results.md); ther
 			}
 			reported, err := analysis.NewReport(cmd.Context(), runs, passAt)
 			if err == nil && card {
-				err = reported.AddCards()
+				err = reported.AddCards(cmd.Context())
 			}
 			if err != nil {
 				return err
 			}
-			if err := figure.Draw(cmd.ErrOrStderr(), plots, reported); err != nil {
+			if err := figure.Draw(cmd.Context(), cmd.ErrOrStderr(), plots, reported); err != nil {
 				return err
 			}
 			if asJSON {

@@ -63,7 +63,8 @@ const (
 	leaveTimeout = 2 * time.Second
 )
 
-// Relay carries turns between the replicas of the gateway. bus.AgentGateway implements it.
+// Relay carries turns of attached agents and of models between the replicas of the gateway.
+// bus.AgentGateway implements it.
 type Relay interface {
 	// Request delivers a request to a replica that serves the name. The error is bus.ErrNotFound if
 	// there is none.

@@ -6,6 +6,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/toolsandbox/toolsandbox/internal/world"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/turn"
 
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
@@ -15,9 +16,8 @@ import (
 const (
 	// agentEnd is the text of a scripted agent after the end of its script. The vectors contain it.
 	agentEnd = "I have nothing to add."
-	// endCallID and endTool make the call with which a scripted user ends the conversation.
+	// endCallID is the id of the call with which a scripted user ends the conversation.
 	endCallID = "call_end"
-	endTool   = "end_conversation"
 	noHelp    = "Sorry, this is something I am unable to do for you."
 )
 
@@ -29,7 +29,7 @@ func Respond(req *agentgwv1.RespondRequest, tools *turn.Tools) ([]*worldv1.Messa
 		if req.GetRole() == worldv1.Role_ROLE_AGENT {
 			return composer.Say(agentEnd), nil
 		}
-		return call(composer, turn.AnyTools(), &worldv1.ToolCall{Id: proto.String(endCallID), Tool: endTool})
+		return call(composer, turn.AnyTools(), &worldv1.ToolCall{Id: proto.String(endCallID), Tool: world.EndTool})
 	}
 	if len(next.GetCalls()) == 0 {
 		return composer.Say(next.GetSay()), nil

@@ -7,6 +7,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/toolsandbox/toolsandbox/internal/messagetext"
+	"github.com/toolsandbox/toolsandbox/internal/world"
 	"github.com/toolsandbox/toolsandbox/original/row"
 	"github.com/toolsandbox/toolsandbox/python"
 
@@ -156,13 +157,13 @@ func TestCallsTogether(t *testing.T) {
 // TestCallsOfUser checks that a user's calls have ids and names only if the user has more tools
 // than the end.
 func TestCallsOfUser(t *testing.T) {
-	end := &worldv1.Tool{Name: endTool, ExecutionName: endTool, ParametersJson: "{}"}
+	end := &worldv1.Tool{Name: world.EndTool, ExecutionName: world.EndTool, ParametersJson: "{}"}
 	own := &worldv1.Tool{Name: "get_wifi_status", ExecutionName: "get_wifi_status", ParametersJson: "{}"}
 	for _, test := range []struct {
 		tools []*worldv1.Tool
 		want  bool
 	}{{nil, false}, {[]*worldv1.Tool{end}, false}, {[]*worldv1.Tool{own, end}, true}} {
-		messages, _, err := Composer{Role: worldv1.Role_ROLE_USER}.Calls([]Call{{ID: p("a"), Name: endTool, Arguments: "{}"}}, NewTools(test.tools))
+		messages, _, err := Composer{Role: worldv1.Role_ROLE_USER}.Calls([]Call{{ID: p("a"), Name: world.EndTool, Arguments: "{}"}}, NewTools(test.tools))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/toolsandbox/toolsandbox/internal/world"
 	"github.com/toolsandbox/toolsandbox/python/syntax"
 
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
@@ -55,12 +56,9 @@ func (t *Tools) OrNone() *Tools {
 // Knows reports whether an execution name is that of one of the tools.
 func (t *Tools) Knows(execution string) bool { return t.byExecution[execution] != nil }
 
-// endTool is the one tool that every user has.
-const endTool = "end_conversation"
-
-// HasUserTools reports whether a user with these tools has more than endTool.
+// HasUserTools reports whether a user with these tools has more than world.EndTool.
 func (t *Tools) HasUserTools() bool {
-	return slices.ContainsFunc(t.list, func(tool *worldv1.Tool) bool { return tool.GetExecutionName() != endTool })
+	return slices.ContainsFunc(t.list, func(tool *worldv1.Tool) bool { return tool.GetExecutionName() != world.EndTool })
 }
 
 // List returns the tools in order. Callers must not change it.
@@ -80,7 +78,7 @@ func (t *Tools) unknown(name string) *Mistake {
 // invalidName turns a name that is no tool of the role into an identifier that is no tool at all.
 // The name may be the real name of a tool that the role knows under a scrambled one. In a scenario
 // without a choice of tools the environment accepts calls of every tool by every role: the agent
-// could call endTool, and a user with only endTool could call the agent's tools. No tool's name
+// could call world.EndTool, and a user with only that could call the agent's tools. No tool's name
 // ends with an underscore.
 func (t *Tools) invalidName(name string) string {
 	identifier := strings.Map(func(r rune) rune {
@@ -92,7 +90,7 @@ func (t *Tools) invalidName(name string) string {
 	if identifier == "" || unicode.IsDigit([]rune(identifier)[0]) {
 		identifier = "_" + identifier
 	}
-	if !t.any && (identifier == endTool || !t.HasUserTools()) {
+	if !t.any && (identifier == world.EndTool || !t.HasUserTools()) {
 		identifier += "_"
 	}
 	for t.byExecution[identifier] != nil || syntax.IsKeyword(identifier) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/toolsandbox/toolsandbox/internal/world"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
@@ -48,7 +49,7 @@ func TestResolve(t *testing.T) {
 // TestUnknownTool checks that no role reaches a tool of another role, in a scenario without a
 // choice of tools, where the environment accepts all.
 func TestUnknownTool(t *testing.T) {
-	end := &worldv1.Tool{Name: endTool, ExecutionName: endTool}
+	end := &worldv1.Tool{Name: world.EndTool, ExecutionName: world.EndTool}
 	wifi := &worldv1.Tool{Name: "get_wifi_status", ExecutionName: "get_wifi_status"}
 	for _, test := range []struct {
 		who   string
@@ -56,17 +57,17 @@ func TestUnknownTool(t *testing.T) {
 		name  string
 		want  string
 	}{
-		{"an agent", NewTools([]*worldv1.Tool{wifi}), endTool, "end_conversation_"},
+		{"an agent", NewTools([]*worldv1.Tool{wifi}), world.EndTool, "end_conversation_"},
 		{"an agent", NewTools([]*worldv1.Tool{wifi}), "end.conversation", "end_conversation_"},
 		{"an agent", NewTools([]*worldv1.Tool{wifi}), "fly", "fly"},
-		{"an agent", renamed(), endTool, "end_conversation_"},
-		{"a user", NewTools([]*worldv1.Tool{end}), endTool, endTool},
+		{"an agent", renamed(), world.EndTool, "end_conversation_"},
+		{"a user", NewTools([]*worldv1.Tool{end}), world.EndTool, world.EndTool},
 		{"a user", NewTools([]*worldv1.Tool{end}), "get_wifi_status", "get_wifi_status_"},
 		{"a user", NewTools([]*worldv1.Tool{end}), "get wifi status", "get_wifi_status_"},
 		{"a user with tools", NewTools([]*worldv1.Tool{wifi, end}), "set_wifi_status", "set_wifi_status"},
 		{"a model without tools", AnyTools().OrNone(), "get_wifi_status", "get_wifi_status_"},
-		{"a model without tools", AnyTools().OrNone(), endTool, "end_conversation_"},
-		{"anybody", AnyTools(), endTool, endTool},
+		{"a model without tools", AnyTools().OrNone(), world.EndTool, "end_conversation_"},
+		{"anybody", AnyTools(), world.EndTool, world.EndTool},
 	} {
 		messages, _, err := Composer{}.Calls([]Call{{Name: test.name, Arguments: "{}"}}, test.tools)
 		if err != nil {

@@ -223,7 +223,7 @@ func packTable(rows int, own string, name func(i int) string) (*Trajectory, Cons
 	return packTableAt(4, rows, own, name)
 }
 
-// packTableAt is ownTable with a number of messages.
+// packTableAt is packTable with a number of messages.
 func packTableAt(messages, rows int, own string, name func(i int) string) (*Trajectory, Constraint) {
 	trajectory := chat(slices.Repeat([]string{"hello"}, messages)...)
 	var found [][]Value

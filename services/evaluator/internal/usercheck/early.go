@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/toolsandbox/toolsandbox/internal/world"
 )
 
 const (
@@ -22,7 +24,7 @@ const (
 func (c *check) findEarlyEnd() string {
 	switch {
 	case c.agent == "" && c.lastText == "":
-		return endTool
+		return world.EndTool
 	case c.agent == "":
 		return c.lastText
 	case c.answers >= patienceTurns || resigned().MatchString(c.lastText):

@@ -71,7 +71,7 @@ func (k *knowledge) learn(text string) {
 	}
 	for _, found := range numeralForm.FindAllStringIndex(text, -1) {
 		written := text[found[0]:found[1]]
-		k.number(digitsOf(written))
+		k.number(numeral.Digits(written))
 		for _, part := range parts(written) {
 			k.values[part] = true
 		}
@@ -218,7 +218,7 @@ func (k *knowledge) unknown(text string, at []int) (numeral.Span, bool) {
 	short := 0
 	for _, piece := range list {
 		written := text[piece.Start:piece.End]
-		if len(digitsOf(written)) == 1 {
+		if len(numeral.Digits(written)) == 1 {
 			short++
 		}
 		earlier, rest := contextBefore(text, piece.Start), text[piece.End:]
@@ -251,7 +251,7 @@ func (k *knowledge) unknown(text string, at []int) (numeral.Span, bool) {
 // knowsNumber reports whether a number is known in any spelling. A single digit is known unless it
 // is an hour.
 func (k *knowledge) knowsNumber(written, rest string) bool {
-	digits := digitsOf(written)
+	digits := numeral.Digits(written)
 	minute, seconds, isClock := clock(written, rest)
 	switch {
 	case isClock && k.clocks[minute]:

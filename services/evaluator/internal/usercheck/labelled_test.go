@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/toolsandbox/toolsandbox/internal/messagetext"
+	"github.com/toolsandbox/toolsandbox/internal/world"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -362,7 +363,7 @@ func TestConfirmationVariants(t *testing.T) {
 		}
 		initial := initialScene(variant.Scenario())
 		play(variant.Scenario().GetSetup(), initial.view, func(view, messages []*worldv1.Message) {
-			if messages[0].GetCall().GetTool() != scenario.AllowTool {
+			if messages[0].GetCall().GetTool() != world.AllowTool {
 				return
 			}
 			allowed++

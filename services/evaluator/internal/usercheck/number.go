@@ -92,15 +92,6 @@ func fraction(written string) (canonical string, ok bool) {
 	return trimZeros(found[1]) + "." + found[2], true
 }
 
-func digitsOf(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r >= '0' && r <= '9' {
-			return r
-		}
-		return -1
-	}, text)
-}
-
 // parts returns the numbers of a numeral without leading zeros.
 func parts(written string) []string {
 	list := strings.FieldsFunc(written, func(r rune) bool { return r < '0' || r > '9' })

@@ -47,9 +47,6 @@ const (
 	maxTrajectory = 512 << 10
 	// MaxFlags bounds the flags of a trajectory.
 	MaxFlags = 100
-	endTool  = "end_conversation"
-	// allowTool is the tool by which a user gives consent. Its arguments are no inventions.
-	allowTool = "allow_action"
 )
 
 // Check checks the user's messages and calls from a position on. user is its instructions. Flags
@@ -102,7 +99,7 @@ type check struct {
 	agent           string   // the agent's last text, empty if there is none
 	answers         int      // number of the agent's texts
 	lastText        string   // the user's last text
-	hasTools        bool     // the user has tools of its own, beside allowTool
+	hasTools        bool     // the user has tools of its own, beside world.AllowTool
 	earlyEndFlagged bool     // an early end was already flagged
 	readBytes       int      // bytes of seen messages
 	shown           worldv1.ShownToolUse
@@ -111,7 +108,7 @@ type check struct {
 // newCheck returns the state before the first message.
 func newCheck(user *evaluationv1.User) *check {
 	c := &check{knowledge: newKnowledge(), consents: newConsents(), tools: user.GetTools(), instructions: instructionWords(user), goal: user.GetGoal(), shown: user.GetShown()}
-	c.hasTools = slices.ContainsFunc(c.tools, func(tool string) bool { return tool != allowTool })
+	c.hasTools = slices.ContainsFunc(c.tools, func(tool string) bool { return tool != world.AllowTool })
 	c.learn(truncate(user.GetGoal()))
 	for _, item := range slices.Concat(user.GetKnowledge(), user.GetUnknown()) {
 		c.learn(truncate(item))
@@ -136,13 +133,13 @@ func (c *check) addVisible(m *worldv1.Message) {
 	switch {
 	case m.GetSender() == agent && m.GetRecipient() == user:
 		c.agent = text
-		if slices.Contains(c.tools, allowTool) {
+		if slices.Contains(c.tools, world.AllowTool) {
 			c.agentSaid(text)
 		}
 		c.answers++
 		c.addSpoken(text)
 		c.learnAmounts(text)
-	case m.GetSender() == user && m.GetCall().GetTool() == allowTool:
+	case m.GetSender() == user && m.GetCall().GetTool() == world.AllowTool:
 		c.allowed(m.GetCall())
 	case m.GetSender() == user && m.GetRecipient() == agent:
 		c.lastText = text
@@ -212,7 +209,7 @@ func (c *check) call(m *worldv1.Message) []finding {
 	if evidence := c.unknownTool(call.GetTool()); evidence != "" {
 		return violated(Assistant, evidence)
 	}
-	if call.GetTool() == allowTool {
+	if call.GetTool() == world.AllowTool { // its arguments are no inventions
 		return violated(Unasked, c.findUnasked(call))
 	}
 	arguments, err := messagetext.Arguments(call)
@@ -255,5 +252,5 @@ func (c *check) findInventedValue(name string, value python.Value, budget *int) 
 
 // endsConversation reports whether a call or code ends the conversation.
 func endsConversation(m *worldv1.Message) bool {
-	return m.GetCall().GetTool() == endTool || strings.Contains(m.GetCode().GetSource(), endTool)
+	return m.GetCall().GetTool() == world.EndTool || strings.Contains(m.GetCode().GetSource(), world.EndTool)
 }

@@ -53,7 +53,7 @@ func (t *timeline) until(role worldv1.Role) float64 {
 	if t.hasMessages {
 		at += t.clock.GetStep()
 	}
-	switch role { //nolint:exhaustive // others take no time
+	switch role { // others take no time
 	case worldv1.Role_ROLE_USER:
 		at += t.clock.GetUserTurn()
 	case worldv1.Role_ROLE_AGENT:

@@ -80,7 +80,7 @@ func (r *runner) isComputed(speaker worldv1.Role) bool {
 	if _, interrupted := r.state.Interruption(speaker); interrupted || r.isGiven() {
 		return true
 	}
-	switch speaker { //nolint:exhaustive // nobody plays the others
+	switch speaker { // nobody plays the others
 	case worldv1.Role_ROLE_AGENT:
 		return isComputed(r.rollout.GetAgent())
 	case worldv1.Role_ROLE_USER:

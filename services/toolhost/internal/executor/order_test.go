@@ -121,7 +121,10 @@ func worldText(w session.World) string {
 	text := fmt.Sprint(w.IDCount(), w.Active())
 	for _, table := range w.Tables() {
 		name := table.Name
-		text += fmt.Sprint("|", w.Written(name), w.HadRows(name), session.Encode(name, 0, w.Rows(name)))
+		later := w
+		later.EndExecution()
+		later.Remove(name, session.Where{Value: python.Str("of no row")}) // writes a table that ever had a row
+		text += fmt.Sprint("|", w.Written(name), later.Written(name), session.Encode(name, 0, w.Rows(name)))
 	}
 	return text
 }

@@ -51,7 +51,7 @@ func (d *serviceRecorder) sendWithState(
 }
 
 // answerFromGivenOrder returns the server's answer to an equal request in the given order of the
-// calls. The error is toolserver.ErrState if there is none, or if there are different ones.
+// calls. The error is toolserver.ErrUnknownState if there is none, or if there are different ones.
 func (d *serviceRecorder) answerFromGivenOrder(req request, server *setupv1.ToolServer) (recordedAnswer, error) {
 	found, ok := find(d.known, req)
 	for _, other := range d.known {
@@ -65,8 +65,8 @@ func (d *serviceRecorder) answerFromGivenOrder(req request, server *setupv1.Tool
 }
 
 // inheritState returns the server's answer to a parent after the same number of requests. The error
-// is toolserver.ErrState if the parent's request there differs: a fork that contacts no server
-// cannot know the answer.
+// is toolserver.ErrUnknownState if the parent's request there differs: a fork that contacts no
+// server cannot know the answer.
 func (d *serviceRecorder) inheritState(ctx context.Context, req request, server *setupv1.ToolServer, number int) (recordedAnswer, error) {
 	record, err := d.host.record(d.session.parent)
 	if err != nil {

@@ -40,15 +40,12 @@ func body(t *testing.T, o *Offline, url string, params ...python.Item) python.Va
 // dig indexes a value by texts and ints; None where something is missing.
 func dig(v python.Value, keys ...any) python.Value {
 	for _, key := range keys {
-		index := python.Str(fmt.Sprint(key))
-		if i, ok := key.(int); ok {
-			index = python.Int(int64(i))
+		i, isIndex := key.(int)
+		if items, _ := v.AsList(); isIndex && i < len(items) {
+			v = items[i]
+		} else {
+			v = v.Field(fmt.Sprint(key))
 		}
-		next, err := python.Index(v, index)
-		if err != nil {
-			return python.None()
-		}
-		v = next
 	}
 	return v
 }

@@ -105,7 +105,7 @@ func (w *World) Rows(name string) []Row {
 }
 
 // Load sets the stored rows of a table without recording a write. Only the owner of a world uses
-// it, as well as AddHistory, EndExecution, SetIDCount, SetNow, Written and HadRows.
+// it, as well as AddHistory, EndExecution, SetIDCount, SetNow and Written.
 func (w *World) Load(name string, rows []Row) {
 	t := w.mutable(name)
 	*t = table{rows: rows, hasVersion: true, hadRows: t.hadRows || len(rows) > 0, hadNoRows: t.hasVersion && t.hadNoRows || len(rows) == 0}
@@ -117,9 +117,6 @@ func (w *World) AddHistory(name string, hadRows, hadNoRows bool) {
 	t := w.mutable(name)
 	t.hadRows, t.hadNoRows = t.hadRows || hadRows, t.hadNoRows || hadNoRows
 }
-
-// HadRows reports whether any version of the table had a row.
-func (w *World) HadRows(name string) bool { return w.table(name).hadRows }
 
 // Write replaces a table's rows and takes ownership of the slice. A call that changes only some of
 // them uses Append, Remove or Update, so that it conflicts with fewer calls.

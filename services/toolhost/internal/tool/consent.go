@@ -15,9 +15,6 @@ import (
 )
 
 const (
-	// allowName is the name of the tool for consent. No selection lists it. A session has it if any
-	// tool needs consent.
-	allowName = "allow_action"
 	// consentNote is appended to the description of a tool that needs consent.
 	consentNote = " Needs the user's permission: ask for it before the call."
 
@@ -173,7 +170,7 @@ func (a Args) firstDifference(expected python.Value) string {
 // userTools returns the tools of the simulated user.
 func userTools() []*Tool {
 	return []*Tool{{
-		Name: "end_conversation", Module: "user_tools", User: true,
+		Name: world.EndTool, Module: "user_tools", User: true,
 		Description: "Ends the conversation for good.",
 		Run: func(_ context.Context, w *session.World, _ Args) (python.Value, error) {
 			if !w.Active() {
@@ -210,7 +207,7 @@ func allowTool(actions []toolWithConsent) *Tool {
 	}
 	scopes := []string{world.ConsentOnce, world.ConsentConversation}
 	t := &Tool{
-		Name: allowName, Module: "user_tools", User: true,
+		Name: world.AllowTool, Module: "user_tools", User: true,
 		Description: "Allows the assistant to do something that it has asked you for.",
 		Params: []Param{
 			{Name: "action", Type: Str(), Choices: names, Description: what + "."},

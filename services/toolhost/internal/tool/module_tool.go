@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/toolsandbox/toolsandbox/internal/world"
 	"github.com/toolsandbox/toolsandbox/python"
 	"github.com/toolsandbox/toolsandbox/python/syntax"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/session"
@@ -137,7 +138,7 @@ func (m *module) tool(def *syntax.Def) *Tool {
 	switch owner := m.owners[implementation{name, backend}]; {
 	case !toolName.MatchString(name):
 		m.fail(def.Offset(), name, "the name has to be up to 60 letters, digits and underscores of ASCII")
-	case library().Has(name), name == allowName:
+	case library().Has(name), name == world.AllowTool:
 		m.fail(def.Offset(), name, "%s means something in Python or to tools already; rename the function", name)
 	case owner != "":
 		m.fail(def.Offset(), name, "the name is that of %s; rename the function, or give it a @backend of its own", owner)

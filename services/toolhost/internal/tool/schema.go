@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/toolsandbox/toolsandbox/internal/ported/fuzzy"
+	"github.com/toolsandbox/toolsandbox/internal/world"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/python"
@@ -59,7 +60,7 @@ type Selection struct {
 // Tool returns a tool by real name as a role calls it, nil if the role may not call it.
 func (s *Selection) Tool(c *Catalogue, name string, role worldv1.Role) *Tool {
 	switch user := role == worldv1.Role_ROLE_USER; {
-	case s.allow != nil && user && name == allowName:
+	case s.allow != nil && user && name == world.AllowTool:
 		return s.allow
 	case !s.Callable(name, role):
 		return nil

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/toolsandbox/toolsandbox/internal/world"
 	"github.com/toolsandbox/toolsandbox/python"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 )
@@ -15,8 +16,6 @@ const (
 	plainCall  = "[CALL]"
 	plainOther = "ASSISTANT:"
 	plainSelf  = "YOU:"
-
-	endTool = "end_conversation"
 )
 
 // parsePlain parses a simulated user's text, up to the point where the model continues for the
@@ -44,7 +43,7 @@ func parsePlain(said string) *provider.Answer {
 			}
 			r.hermes(strings.TrimSpace(callText))
 		case strings.HasSuffix(line, plainEnd):
-			r.add(endTool, (&python.Dict{}).Value())
+			r.add(world.EndTool, (&python.Dict{}).Value())
 			return &r.answer // ignore text after the end
 		default:
 			text = append(text, line)

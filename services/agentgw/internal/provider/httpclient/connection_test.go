@@ -59,7 +59,7 @@ func TestConnections(t *testing.T) {
 			case test.plain:
 				to.BaseURL = strings.Replace(server.URL, "http://", "h2c://", 1)
 			case test.tls:
-				trusting := server.Client().Transport.(*http.Transport) //nolint:forcetypeassert // of httptest
+				trusting := server.Client().Transport.(*http.Transport) // of httptest
 				client.http.TLSClientConfig = trusting.TLSClientConfig.Clone()
 				client.http.TLSClientConfig.NextProtos = nil
 			}
