@@ -179,6 +179,23 @@ func TestKeysOfAnAddress(t *testing.T) {
 	<-ended
 }
 
+// TestKeysAreNotRedirected has the address of the keys lead to another one, such as one in plain
+// text.
+func TestKeysAreNotRedirected(t *testing.T) {
+	key := newKey(t)
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(keySet(t, key)) }))
+	defer other.Close()
+	named := httptest.NewServer(http.RedirectHandler(other.URL, http.StatusFound))
+	defer named.Close()
+	i, err := newIssuer(issuerConfig{URL: issuerURL, Audience: audience, Keys: named.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := i.read(t.Context()); err == nil || !strings.Contains(err.Error(), "302 Found") {
+		t.Errorf("read: got %v, want an error with 302 Found", err)
+	}
+}
+
 func TestGrants(t *testing.T) {
 	red := &Principal{Team: "red", Grant: Grant{Providers: []string{"openai"}}}
 	admin := &Principal{Team: "ops", Grant: Grant{Admin: true}}
