@@ -10,6 +10,7 @@ import (
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
+	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	"github.com/toolsandbox/toolsandbox/services/orchestrator/internal/plan"
 )
 
@@ -21,6 +22,9 @@ var errBudget = errors.New("over the budget of the team")
 
 // microsPerDollar converts dollars to the unit of spend limits.
 const microsPerDollar = 1e6
+
+// hostedProvider is the provider in a grant that stands for hosted services.
+const hostedProvider = "services"
 
 // checkSweep returns bus.ErrNotFound for a sweep that the caller may not see.
 func checkSweep(ctx context.Context, sweep *busv1.Sweep) error {
@@ -77,7 +81,8 @@ func (s *server) claim(ctx context.Context, id string) (team string, err error) 
 	return team, err
 }
 
-// checkGrant checks that the caller's team may use the players and tool servers of a sweep.
+// checkGrant checks that the caller's team may use the players, the hosted services and the tool
+// servers of a sweep.
 func checkGrant(ctx context.Context, spec *orchestratorv1.SweepSpec) error {
 	for _, players := range [][]*agentgwv1.Player{spec.GetAgents(), spec.GetUsers()} {
 		for _, player := range players {
@@ -90,6 +95,9 @@ func checkGrant(ctx context.Context, spec *orchestratorv1.SweepSpec) error {
 	if caller.IsAdmin() {
 		return nil
 	}
+	if isHosted(spec) && !access.Has(caller.Grant.Providers, hostedProvider) {
+		return fmt.Errorf("hosted services: provider %q: %w %s", hostedProvider, errNotGranted, caller.Team)
+	}
 	for _, scenario := range spec.GetScenarios() {
 		for _, server := range scenario.GetSetup().GetToolServers() {
 			if !access.Has(caller.Grant.ToolServers, server.GetName()) {
@@ -98,6 +106,13 @@ func checkGrant(ctx context.Context, spec *orchestratorv1.SweepSpec) error {
 		}
 	}
 	return checkParallel(ctx, spec)
+}
+
+// isHosted reports whether tools of a sweep send requests to hosted services, with the operator's
+// key.
+func isHosted(spec *orchestratorv1.SweepSpec) bool {
+	source := spec.GetHostedServices()
+	return source == toolhostv1.HostedServices_HOSTED_SERVICES_LIVE || source == toolhostv1.HostedServices_HOSTED_SERVICES_RECORD
 }
 
 // checkParallel checks the concurrent rollouts of a sweep of the caller's team.

@@ -18,6 +18,7 @@ import (
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
+	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	toolsv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/tools/v1"
 )
 
@@ -199,6 +200,10 @@ func TestGrantsOfASweep(t *testing.T) {
 		{"attached", access.Grant{Providers: []string{"attached"}}, agentIs(secret), codes.OK},
 		{"tool server", access.Grant{}, withServer, codes.PermissionDenied},
 		{"granted tool server", access.Grant{ToolServers: []string{"shop"}}, withServer, codes.OK},
+		{"live services", access.Grant{Providers: []string{"openai"}}, hosts(toolhostv1.HostedServices_HOSTED_SERVICES_LIVE), codes.PermissionDenied},
+		{"recorded services", access.Grant{}, hosts(toolhostv1.HostedServices_HOSTED_SERVICES_RECORD), codes.PermissionDenied},
+		{"granted services", access.Grant{Providers: []string{"services"}}, hosts(toolhostv1.HostedServices_HOSTED_SERVICES_LIVE), codes.OK},
+		{"built-in data", access.Grant{}, hosts(toolhostv1.HostedServices_HOSTED_SERVICES_OFFLINE), codes.OK},
 		{"parallel", access.Grant{Parallel: 2}, func(r *orchestratorv1.CreateSweepRequest) { r.Spec.Parallel = 3 }, codes.PermissionDenied},
 		{"granted parallel", access.Grant{Parallel: 2}, func(r *orchestratorv1.CreateSweepRequest) { r.Spec.Parallel = 2 }, codes.OK},
 		{"no spend limit", access.Grant{Spend: 1}, func(*orchestratorv1.CreateSweepRequest) {}, codes.ResourceExhausted},
@@ -229,6 +234,10 @@ func TestGrantsOfASweep(t *testing.T) {
 
 func agentIs(p *agentgwv1.Player) func(*orchestratorv1.CreateSweepRequest) {
 	return func(r *orchestratorv1.CreateSweepRequest) { r.Spec.Agents = []*agentgwv1.Player{p} }
+}
+
+func hosts(source toolhostv1.HostedServices) func(*orchestratorv1.CreateSweepRequest) {
+	return func(r *orchestratorv1.CreateSweepRequest) { r.Spec.HostedServices = source }
 }
 
 func withServer(r *orchestratorv1.CreateSweepRequest) {
