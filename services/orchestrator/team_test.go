@@ -2,6 +2,7 @@ package orchestrator
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -335,5 +336,45 @@ func TestBudgetsOutliveChanges(t *testing.T) {
 	}
 	if err := create("s", 1); status.Code(err) != codes.AlreadyExists {
 		t.Errorf("the id of a deleted sweep: got %v, want %v", err, codes.AlreadyExists)
+	}
+}
+
+// TestBudgetsOutliveRounds resumes a sweep of a team with a lower limit than it may have spent.
+// That frees nothing of the budgets, also after its deletion.
+func TestBudgetsOutliveRounds(t *testing.T) {
+	s := newServer(t, install(t))
+	red := as(t, "red", access.Grant{Spend: 3, Tokens: 30})
+	create := func(id string, round int32, dollars int64) error {
+		_, err := s.CreateSweep(red, &orchestratorv1.CreateSweepRequest{
+			SweepId: id, Round: round, Spec: spec("one"), SpendLimit: &agentgwv1.SpendLimit{CostMicros: dollars * microsPerDollar, Tokens: 10 * dollars},
+		})
+		return err
+	}
+	if err := errors.Join(create("s", 0, 2), create("s", 1, 1)); err != nil {
+		t.Fatal(err)
+	}
+	if control, err := s.bus.Control(t.Context(), "s"); err != nil || control.GetSpendLimit().GetCostMicros() != 1e6 {
+		t.Errorf("limit of round 1: got %v and %v, want its own, $1", control, err)
+	}
+	if err := create("dear", 0, 2); status.Code(err) != codes.ResourceExhausted {
+		t.Errorf("$2 beside a sweep that had $2: got %v, want %v", err, codes.ResourceExhausted)
+	}
+	if err := create("s", 2, 2); err != nil {
+		t.Errorf("the first limit in another round: got %v, want nil", err)
+	}
+	if err := create("s", 3, 1); err != nil {
+		t.Fatal(err)
+	}
+	if deleted, err := s.bus.BeginDeletion(t.Context(), "s", "red", 1, func(*busv1.SweepControl) bool { return true }); err != nil || !deleted {
+		t.Fatalf("BeginDeletion: got %t and %v, want true and nil", deleted, err)
+	}
+	if err := s.bus.RemovePlan(t.Context(), "s"); err != nil {
+		t.Fatal(err)
+	}
+	if err := create("dear", 0, 2); status.Code(err) != codes.ResourceExhausted {
+		t.Errorf("$2 after the deletion of a sweep that had $2: got %v, want %v", err, codes.ResourceExhausted)
+	}
+	if err := create("cheap", 0, 1); err != nil {
+		t.Errorf("$1 after it: got %v, want nil", err)
 	}
 }
