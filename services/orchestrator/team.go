@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/toolsandbox/toolsandbox/internal/access"
 	"github.com/toolsandbox/toolsandbox/internal/bus"
@@ -164,8 +165,11 @@ func parallel(ctx context.Context, spec *orchestratorv1.SweepSpec) int32 {
 // budget is what sweeps count against the budgets of their team.
 type budget struct{ rollouts, micros, tokens int64 }
 
+// add adds a sweep. A sum that is too large for its type stays at the largest number.
 func (b *budget) add(rollouts int64, limit *agentgwv1.SpendLimit) {
-	b.rollouts, b.micros, b.tokens = b.rollouts+rollouts, b.micros+limit.GetCostMicros(), b.tokens+limit.GetTokens()
+	for sum, n := range map[*int64]int64{&b.rollouts: rollouts, &b.micros: limit.GetCostMicros(), &b.tokens: limit.GetTokens()} {
+		*sum += min(n, math.MaxInt64-*sum)
+	}
 }
 
 // checkBudget checks that a sweep, with its limit, fits into the budgets of the caller's team

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -376,5 +377,26 @@ func TestBudgetsOutliveRounds(t *testing.T) {
 	}
 	if err := create("cheap", 0, 1); err != nil {
 		t.Errorf("$1 after it: got %v, want nil", err)
+	}
+}
+
+// TestBudgetsDoNotOverflow asks for limits that no sum has room for.
+func TestBudgetsDoNotOverflow(t *testing.T) {
+	s := newServer(t, install(t))
+	red := as(t, "red", access.Grant{Spend: 3, Tokens: 30})
+	create := func(id string, micros, tokens int64) error {
+		request := &orchestratorv1.CreateSweepRequest{SweepId: id, Spec: spec("one")}
+		spends(micros, tokens)(request)
+		_, err := s.CreateSweep(red, request)
+		return err
+	}
+	if err := create("s", 1, 1); err != nil {
+		t.Fatal(err)
+	}
+	if err := create("dear", math.MaxInt64, 1); status.Code(err) != codes.ResourceExhausted {
+		t.Errorf("the largest spend limit: got %v, want %v", err, codes.ResourceExhausted)
+	}
+	if err := create("long", 1, math.MaxInt64); status.Code(err) != codes.ResourceExhausted {
+		t.Errorf("the largest limit of tokens: got %v, want %v", err, codes.ResourceExhausted)
 	}
 }
