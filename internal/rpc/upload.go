@@ -121,13 +121,17 @@ func (c requestCodec) Unmarshal(data mem.BufferSlice, v any) error {
 }
 
 // requestGate bounds the memory of requests. At most one per processor, and at least two, are read
-// and decoded at once, and as many large ones are handled at once; further ones wait unread. It is
-// a stats.Handler because gRPC begins a call before it reads the request.
-type requestGate struct{ reading, large chan struct{} }
+// and decoded at once, and as many large ones are handled at once; further ones wait unread. One
+// slot is always left to other teams. It is a stats.Handler because gRPC begins a call before it
+// reads the request.
+type requestGate struct {
+	reading, large chan struct{}
+	teams          *teamSlots
+}
 
 func newRequestGate() requestGate {
 	slots := max(2, runtime.GOMAXPROCS(0))
-	return requestGate{make(chan struct{}, slots), make(chan struct{}, slots)}
+	return requestGate{make(chan struct{}, slots), make(chan struct{}, slots), &teamSlots{each: slots - 1, slots: make(map[string]chan struct{})}}
 }
 
 // callKey is the key of a call's slots in its context.
@@ -172,19 +176,23 @@ func (g requestGate) HandleRPC(ctx context.Context, event stats.RPCStats) {
 	}
 	switch event := event.(type) {
 	case *stats.Begin:
-		slots := g.reading
-		if c.admission == whole {
-			slots = g.large
+		if c.admission != whole {
+			c.take(ctx, g.reading)
+			break
 		}
-		c.take(ctx, slots)
+		if own := g.teams.of(ctx); own != nil {
+			c.take(ctx, own)
+		}
+		c.take(ctx, g.large)
 	case *stats.InPayload:
 		if c.admission == short && event.Length >= largeRequest {
 			c.take(ctx, g.large)
 		}
 		c.release(g.reading)
 	case *stats.End:
-		c.release(g.reading)
-		c.release(g.large)
+		for len(c.held) > 0 {
+			c.release(c.held[0])
+		}
 	}
 }
 
