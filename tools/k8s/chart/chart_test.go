@@ -178,6 +178,7 @@ func TestValues(t *testing.T) {
 				"-" + container + "envFrom/0/secretRef/name=agentgw-keys", "-" + container + "envFrom/0/secretRef/optional=true",
 			},
 		},
+		"deleted number": {"patches: {Deployment/agentgw: {spec: {replicas: null}}}", []string{"-" + agentgw + "replicas=2"}},
 		"deleted object": {"patches: {PodDisruptionBudget/evaluator: {$patch: delete}}", []string{
 			"-PodDisruptionBudget/toolsandbox/evaluator/apiVersion=policy/v1",
 			"-PodDisruptionBudget/toolsandbox/evaluator/kind=PodDisruptionBudget",
@@ -269,6 +270,7 @@ func TestInvalidValues(t *testing.T) {
 		{"nats: {enabled: true}", "additional properties 'nats' not allowed"},
 		{"overlay: test", "overlay"},
 		{"patches: {Deployment/agent: {spec: {replicas: 2}}}", "patches: the overlay prod has no Deployment/agent"},
+		{"patches: {Deployment/agentgw: {spec: {template: {$patch: replace}}}}", "patches: $patch: replace given, expected delete"},
 		{"images: {jaeger: 'ours/jaeger:1'}", "images: the overlay prod has no jaeger"},
 		{"settings: {grace: 5m}", "settings.grace: StatefulSet/toolhost has it in its environment, as TOOLSANDBOX_GRACE: change it in patches"},
 		{"settings: {nats-url: {host: x}}", "nats-url"},
