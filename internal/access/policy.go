@@ -137,6 +137,9 @@ func (p *Policy) addToken(token tokenConfig) error {
 	if err != nil {
 		return err
 	}
+	if other, ok := p.tokens[[sha256.Size]byte(digest)]; ok {
+		return fmt.Errorf("sha256: the token is that of %q in team %s too", other.Name, other.Team)
+	}
 	p.tokens[[sha256.Size]byte(digest)] = principal
 	return nil
 }

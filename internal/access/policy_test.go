@@ -224,6 +224,9 @@ func TestFiles(t *testing.T) {
 		"teams: {red: {x: 1}}":        "unknown field",
 		"teams: {red: {spend: -1}}":   "teams.red: a budget is below 0",
 		"teams: {red: {spend: .nan}}": "teams.red: a budget is below 0",
+
+		"tokens: [{sha256: '" + digest + "', team: red}, {sha256: '" + digest + "', team: blue}]\nteams: {red: {}, blue: {}}": "tokens[1]: sha256: the token is that",
+
 		"teams: {red: {members: [a]}, blue: {members: [a]}}":                               `member "a"`,
 		"tokens: [{sha256: abc, team: red}]\nteams: {red: {}}":                             "tokens[0]: sha256",
 		"tokens: [{sha256: '" + digest + "', team: blue}]\nteams: {red: {}}":               "tokens[0]: no such team",
