@@ -45,25 +45,33 @@ func (t *teamStreams) begin(ctx context.Context) (end func(), err error) {
 	}, nil
 }
 
-// teamSlots bound the uploads of each team, so that one team leaves a slot to the others. Safe for
-// concurrent use.
+// teamSlots bound the concurrent calls of each team, so that one team leaves room to the others.
+// Safe for concurrent use.
 type teamSlots struct {
 	each int
 
 	mu    sync.Mutex
-	slots map[string]chan struct{}
+	slots map[teamMethod]chan struct{}
 }
 
-// of returns the slots of the caller's team, nil for a trusted peer or an admin.
-func (t *teamSlots) of(ctx context.Context) chan struct{} {
+// teamMethod is a method as a team calls it, or all methods if it is empty.
+type teamMethod struct{ team, method string }
+
+func newTeamSlots(each int) *teamSlots {
+	return &teamSlots{each: each, slots: make(map[teamMethod]chan struct{})}
+}
+
+// of returns the slots of the caller's team for a method, nil for a trusted peer or an admin.
+func (t *teamSlots) of(ctx context.Context, method string) chan struct{} {
 	caller := access.FromContext(ctx)
 	if caller.IsAdmin() {
 		return nil
 	}
+	key := teamMethod{caller.Team, method}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.slots[caller.Team] == nil {
-		t.slots[caller.Team] = make(chan struct{}, t.each)
+	if t.slots[key] == nil {
+		t.slots[key] = make(chan struct{}, t.each)
 	}
-	return t.slots[caller.Team]
+	return t.slots[key]
 }

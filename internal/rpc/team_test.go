@@ -77,12 +77,59 @@ func TestUploadsOfATeam(t *testing.T) {
 	group.Wait()
 }
 
+// TestReadsOfATeam has a team read more rollouts than it may at once. Its calls wait for each
+// other, and those of another team do not.
+func TestReadsOfATeam(t *testing.T) {
+	const calls, most = 40, 8
+	var mu sync.Mutex
+	running, largest := 0, 0
+	count := func(change int) {
+		mu.Lock()
+		defer mu.Unlock()
+		running += change
+		largest = max(largest, running)
+	}
+	entered, release := make(chan struct{}, calls), make(chan struct{})
+	red, blue := serveTeams(t, &orchestrator{trajectory: func(ctx context.Context, id string) (*orchestratorv1.GetTrajectoryResponse, error) {
+		if access.FromContext(ctx).Team == "red" {
+			count(1)
+			defer count(-1)
+			entered <- struct{}{}
+			<-release
+		}
+		return named(id), nil
+	}})
+	read := func(client orchestratorv1.OrchestratorServiceClient) error {
+		_, err := client.GetTrajectory(within(t), &orchestratorv1.GetTrajectoryRequest{RolloutId: "s.0"})
+		return err
+	}
+	var group sync.WaitGroup
+	for range calls {
+		group.Go(func() {
+			if err := read(red); err != nil {
+				t.Errorf("call of a team beside its others: got %v, want nil", err)
+			}
+		})
+	}
+	for range most {
+		<-entered
+	}
+	if err := read(blue); err != nil {
+		t.Errorf("call of another team: got %v, want nil", err)
+	}
+	close(release)
+	group.Wait()
+	if largest != most {
+		t.Errorf("calls of a team at once: got %d, want %d", largest, most)
+	}
+}
+
 // TestStreamsOfATeam has a team open streams until it may open no more. Another team, and this one
 // after the end of a stream, may.
 func TestStreamsOfATeam(t *testing.T) {
 	const enough = 1000
-	red, blue := serveTeams(t, &orchestrator{recording: func(stream orchestratorv1.OrchestratorService_GetRecordingServer) error {
-		if err := stream.Send(&orchestratorv1.GetRecordingResponse{}); err != nil {
+	red, blue := serveTeams(t, &orchestrator{watch: func(stream orchestratorv1.OrchestratorService_WatchSweepServer) error {
+		if err := stream.Send(&orchestratorv1.WatchSweepResponse{}); err != nil {
 			return err
 		}
 		<-stream.Context().Done()
@@ -90,7 +137,7 @@ func TestStreamsOfATeam(t *testing.T) {
 	}})
 	open := func(client orchestratorv1.OrchestratorServiceClient) (end func(), err error) {
 		ctx, cancel := context.WithCancel(within(t))
-		stream, err := client.GetRecording(ctx, &orchestratorv1.GetRecordingRequest{RolloutId: "s.0"})
+		stream, err := client.WatchSweep(ctx, &orchestratorv1.WatchSweepRequest{SweepId: "s"})
 		if err == nil {
 			_, err = stream.Recv()
 		}
