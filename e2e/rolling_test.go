@@ -134,7 +134,9 @@ type rolledRun struct {
 // ends without a score, and all files equal those of undisturbed runs in one process.
 func TestLongRollingRestart(t *testing.T) {
 	t.Parallel()
-	services := startCluster(t, cluster.Config{Replicated: true, Args: []string{"--grace", "1m"}})
+	// The lease outlasts the restart of NATS on a busy machine. Beyond it another orchestrator may ask
+	// the plug-in for a turn in flight.
+	services := startCluster(t, cluster.Config{Replicated: true, Args: []string{"--grace", "1m"}, Env: []string{"TOOLSANDBOX_ORCHESTRATOR_LEASE=30s"}})
 	model, plug := newPaced(), newPaced()
 	server := httptest.NewServer(model)
 	t.Cleanup(server.Close)

@@ -160,6 +160,9 @@ func (i *issuer) read(ctx context.Context) error {
 	return nil
 }
 
+// keysClient follows no redirect: it could lead away from https.
+var keysClient = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+
 func (i *issuer) fetch(ctx context.Context) ([]byte, error) {
 	if !i.isRemote() {
 		return os.ReadFile(i.cfg.Keys) // it names the file
@@ -171,7 +174,7 @@ func (i *issuer) fetch(ctx context.Context) ([]byte, error) {
 		return nil, fmt.Errorf("fetch: %w", err)
 	}
 	request.Close = true // the next is minutes away
-	response, err := http.DefaultClient.Do(request)
+	response, err := keysClient.Do(request)
 	if err != nil {
 		return nil, fmt.Errorf("fetch: %w", err)
 	}

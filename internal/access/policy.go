@@ -26,8 +26,8 @@ type Grant struct {
 	Admin bool `yaml:"admin"`
 	// Members are subjects of tokens that name no team themselves.
 	Members []string `yaml:"members"`
-	// Providers are those of models, and plugin and attached for agents of one's own. Players that the
-	// program computes need no grant.
+	// Providers are those of models, plugin and attached for agents of one's own, and services for
+	// hosted services that are asked. Players that the program computes need no grant.
 	Providers []string `yaml:"providers"`
 	// ToolServers are the tool servers that packs may use.
 	ToolServers []string `yaml:"tool_servers"`
@@ -136,6 +136,9 @@ func (p *Policy) addToken(token tokenConfig) error {
 	principal, err := p.Member(token.Team, token.Name)
 	if err != nil {
 		return err
+	}
+	if other, ok := p.tokens[[sha256.Size]byte(digest)]; ok {
+		return fmt.Errorf("sha256: the token is that of %q in team %s too", other.Name, other.Team)
 	}
 	p.tokens[[sha256.Size]byte(digest)] = principal
 	return nil

@@ -179,6 +179,23 @@ func TestKeysOfAnAddress(t *testing.T) {
 	<-ended
 }
 
+// TestKeysAreNotRedirected has the address of the keys lead to another one, such as one in plain
+// text.
+func TestKeysAreNotRedirected(t *testing.T) {
+	key := newKey(t)
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(keySet(t, key)) }))
+	defer other.Close()
+	named := httptest.NewServer(http.RedirectHandler(other.URL, http.StatusFound))
+	defer named.Close()
+	i, err := newIssuer(issuerConfig{URL: issuerURL, Audience: audience, Keys: named.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := i.read(t.Context()); err == nil || !strings.Contains(err.Error(), "302 Found") {
+		t.Errorf("read: got %v, want an error with 302 Found", err)
+	}
+}
+
 func TestGrants(t *testing.T) {
 	red := &Principal{Team: "red", Grant: Grant{Providers: []string{"openai"}}}
 	admin := &Principal{Team: "ops", Grant: Grant{Admin: true}}
@@ -207,6 +224,9 @@ func TestFiles(t *testing.T) {
 		"teams: {red: {x: 1}}":        "unknown field",
 		"teams: {red: {spend: -1}}":   "teams.red: a budget is below 0",
 		"teams: {red: {spend: .nan}}": "teams.red: a budget is below 0",
+
+		"tokens: [{sha256: '" + digest + "', team: red}, {sha256: '" + digest + "', team: blue}]\nteams: {red: {}, blue: {}}": "tokens[1]: sha256: the token is that",
+
 		"teams: {red: {members: [a]}, blue: {members: [a]}}":                               `member "a"`,
 		"tokens: [{sha256: abc, team: red}]\nteams: {red: {}}":                             "tokens[0]: sha256",
 		"tokens: [{sha256: '" + digest + "', team: blue}]\nteams: {red: {}}":               "tokens[0]: no such team",

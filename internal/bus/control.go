@@ -127,9 +127,30 @@ func (b Controls) Configure(ctx context.Context, sweepID string, limit *agentgwv
 		if control.LimitsRound != nil && round <= control.GetLimitsRound() {
 			return false
 		}
-		control.SpendLimit, control.Exhausted, control.Parallel, control.LimitsRound = limit, "", parallel, proto.Int32(round)
+		SetSpendLimit(control, limit)
+		control.Parallel, control.LimitsRound = parallel, proto.Int32(round)
 		return true
 	})
+}
+
+// SetSpendLimit sets the spend limit of a sweep, nil for none, and lets its turns begin again.
+func SetSpendLimit(control *busv1.SweepControl, limit *agentgwv1.SpendLimit) {
+	control.EarlierLimit = LargestLimit(control, nil)
+	control.SpendLimit, control.Exhausted = limit, ""
+}
+
+// LargestLimit returns the largest spend limit that a sweep has had, or gets by another one, part
+// by part. It is nil without any. The sweep may have spent it, whatever its limit is now.
+func LargestLimit(control *busv1.SweepControl, another *agentgwv1.SpendLimit) *agentgwv1.SpendLimit {
+	var largest *agentgwv1.SpendLimit
+	for _, limit := range []*agentgwv1.SpendLimit{control.GetEarlierLimit(), control.GetSpendLimit(), another} {
+		if limit != nil {
+			largest = &agentgwv1.SpendLimit{
+				Tokens: max(largest.GetTokens(), limit.GetTokens()), CostMicros: max(largest.GetCostMicros(), limit.GetCostMicros()),
+			}
+		}
+	}
+	return largest
 }
 
 // CancelSweep cancels the rounds of a sweep up to the given one, and ends a pause. It is
@@ -151,7 +172,7 @@ func Cancelled(control *busv1.SweepControl, round int32) bool {
 
 // BeginDeletion marks a sweep as deleted, so that nobody uses its id again. check reports whether
 // its state still admits that. Of a sweep that is marked already it reports true. The state keeps
-// what counts against budgets: the team, the spend limit, and the rollouts of the plan.
+// what counts against budgets: the team, the largest spend limit, and the rollouts of the plan.
 func (b Controls) BeginDeletion(
 	ctx context.Context, sweepID, team string, rollouts int64, check func(*busv1.SweepControl) bool,
 ) (deleted bool, err error) {
@@ -162,7 +183,7 @@ func (b Controls) BeginDeletion(
 		if deleted = check(control); !deleted {
 			return false
 		}
-		limit := control.GetSpendLimit()
+		limit := LargestLimit(control, nil)
 		proto.Reset(control)
 		control.Deleted, control.Team, control.SpendLimit, control.Rollouts = true, team, limit, rollouts
 		return true

@@ -42,7 +42,9 @@ func TestConfigure(t *testing.T) {
 			t.Fatal(err)
 		}
 		if step.applies {
-			want = &busv1.SweepControl{Parallel: step.parallel, LimitsRound: proto.Int32(step.round), SpendLimit: limit}
+			want = &busv1.SweepControl{
+				Parallel: step.parallel, LimitsRound: proto.Int32(step.round), SpendLimit: limit, EarlierLimit: want.GetSpendLimit(),
+			}
 		} else {
 			want.Exhausted = "all of it"
 		}

@@ -83,6 +83,8 @@ type guard struct {
 	explain func(error) error
 	// refused holds the errors of requests that were too large to decode.
 	refused sync.Map
+	// streams counts the open streams of teams.
+	streams teamStreams
 }
 
 func (g *guard) unary(ctx context.Context, request any, _ *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
@@ -94,6 +96,11 @@ func (g *guard) unary(ctx context.Context, request any, _ *grpc.UnaryServerInfo,
 }
 
 func (g *guard) stream(service any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+	end, err := g.streams.begin(stream.Context())
+	if err != nil {
+		return err
+	}
+	defer end()
 	return g.explain(handler(service, &validatedStream{ServerStream: stream, guard: g}))
 }
 

@@ -32,6 +32,8 @@ type orchestrator struct {
 	trajectory func(ctx context.Context, id string) (*orchestratorv1.GetTrajectoryResponse, error)
 	// recording answers GetRecording, if not nil.
 	recording func(stream orchestratorv1.OrchestratorService_GetRecordingServer) error
+	// watch answers WatchSweep.
+	watch func(stream orchestratorv1.OrchestratorService_WatchSweepServer) error
 	// put is called by PutRecording, if not nil.
 	put func(ctx context.Context)
 }
@@ -45,6 +47,10 @@ func (o *orchestrator) PutRecording(ctx context.Context, _ *orchestratorv1.PutRe
 		o.put(ctx)
 	}
 	return &orchestratorv1.PutRecordingResponse{}, nil
+}
+
+func (o *orchestrator) WatchSweep(_ *orchestratorv1.WatchSweepRequest, stream orchestratorv1.OrchestratorService_WatchSweepServer) error {
+	return o.watch(stream)
 }
 
 // GetRecording sends one item, whose index is the length of the rollout's id, unless the test

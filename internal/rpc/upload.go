@@ -29,9 +29,15 @@ const (
 	// waiting: the same, but the handler waits for a player, so that large requests are handled at
 	// once. A rollout has one at a time.
 	waiting
+	// reading: responses may be as large as a rollout. A team has teamReads of a method at once.
+	reading
 )
 
-// admissions are those of the methods that get large requests. Requests of others do not wait.
+// teamReads is the number of concurrent calls of a team to a method that reads whole rollouts.
+const teamReads = 8
+
+// admissions are those of the methods that get large requests, or send large responses. Requests of
+// others do not wait.
 var admissions = map[string]admission{
 	"/toolsandbox.agentgw.v1.AgentGatewayService/Respond":           waiting,
 	"/toolsandbox.evaluator.v1.EvaluatorService/PutEvaluations":     whole,
@@ -39,9 +45,13 @@ var admissions = map[string]admission{
 	"/toolsandbox.evaluator.v1.EvaluatorService/ExplainTrajectory":  whole,
 	"/toolsandbox.orchestrator.v1.OrchestratorService/CreateSweep":  whole,
 	"/toolsandbox.orchestrator.v1.OrchestratorService/PutRecording": whole,
-	"/toolsandbox.toolhost.v1.ToolHostService/CreateSession":        short,
-	"/toolsandbox.toolhost.v1.ToolHostService/Execute":              short,
-	"/toolsandbox.toolhost.v1.ToolHostService/TryTools":             whole,
+
+	"/toolsandbox.orchestrator.v1.OrchestratorService/GetRecording":  reading,
+	"/toolsandbox.orchestrator.v1.OrchestratorService/GetTrajectory": reading,
+
+	"/toolsandbox.toolhost.v1.ToolHostService/CreateSession": short,
+	"/toolsandbox.toolhost.v1.ToolHostService/Execute":       short,
+	"/toolsandbox.toolhost.v1.ToolHostService/TryTools":      whole,
 }
 
 // largeRequest is the size, in bytes, from which on a request is large.
@@ -121,13 +131,17 @@ func (c requestCodec) Unmarshal(data mem.BufferSlice, v any) error {
 }
 
 // requestGate bounds the memory of requests. At most one per processor, and at least two, are read
-// and decoded at once, and as many large ones are handled at once; further ones wait unread. It is
-// a stats.Handler because gRPC begins a call before it reads the request.
-type requestGate struct{ reading, large chan struct{} }
+// and decoded at once, and as many large ones are handled at once; further ones wait unread. One
+// slot is always left to other teams. It is a stats.Handler because gRPC begins a call before it
+// reads the request.
+type requestGate struct {
+	reading, large chan struct{}
+	uploads, reads *teamSlots
+}
 
 func newRequestGate() requestGate {
 	slots := max(2, runtime.GOMAXPROCS(0))
-	return requestGate{make(chan struct{}, slots), make(chan struct{}, slots)}
+	return requestGate{make(chan struct{}, slots), make(chan struct{}, slots), newTeamSlots(slots - 1), newTeamSlots(teamReads)}
 }
 
 // callKey is the key of a call's slots in its context.
@@ -136,12 +150,16 @@ type callKey struct{}
 // callSlots are the slots that a call holds. gRPC reports the events of a unary call one after
 // another.
 type callSlots struct {
+	method    string
 	admission admission
 	held      []chan struct{}
 }
 
-// take waits for a slot. A call that ends meanwhile gets none.
+// take waits for a slot, if there are any. A call that ends meanwhile gets none.
 func (c *callSlots) take(ctx context.Context, slots chan struct{}) {
+	if slots == nil {
+		return
+	}
 	select {
 	case slots <- struct{}{}:
 		c.held = append(c.held, slots)
@@ -159,7 +177,7 @@ func (c *callSlots) release(slots chan struct{}) {
 // TagRPC implements stats.Handler.
 func (requestGate) TagRPC(ctx context.Context, info *stats.RPCTagInfo) context.Context {
 	if a, ok := admissions[info.FullMethodName]; ok {
-		return context.WithValue(ctx, callKey{}, &callSlots{admission: a})
+		return context.WithValue(ctx, callKey{}, &callSlots{method: info.FullMethodName, admission: a})
 	}
 	return ctx
 }
@@ -172,19 +190,24 @@ func (g requestGate) HandleRPC(ctx context.Context, event stats.RPCStats) {
 	}
 	switch event := event.(type) {
 	case *stats.Begin:
-		slots := g.reading
-		if c.admission == whole {
-			slots = g.large
+		switch c.admission {
+		case whole:
+			c.take(ctx, g.uploads.of(ctx, ""))
+			c.take(ctx, g.large)
+		case reading:
+			c.take(ctx, g.reads.of(ctx, c.method))
+		default:
+			c.take(ctx, g.reading)
 		}
-		c.take(ctx, slots)
 	case *stats.InPayload:
 		if c.admission == short && event.Length >= largeRequest {
 			c.take(ctx, g.large)
 		}
 		c.release(g.reading)
 	case *stats.End:
-		c.release(g.reading)
-		c.release(g.large)
+		for len(c.held) > 0 {
+			c.release(c.held[0])
+		}
 	}
 }
 

@@ -102,7 +102,7 @@ func (s *server) storeChanges(ctx context.Context, req *orchestratorv1.UpdateSwe
 			return false
 		}
 		if req.SpendTokens != nil || req.SpendMicros != nil {
-			control.SpendLimit, control.Exhausted = limit, ""
+			bus.SetSpendLimit(control, limit)
 		}
 		if req.Parallel != nil {
 			control.Parallel = req.GetParallel()

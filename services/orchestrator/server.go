@@ -39,6 +39,13 @@ var errUnknownTool = errors.New("unknown tool")
 // errFork: a sweep cannot fork its rollouts.
 var errFork = errors.New("fork")
 
+// errTooLarge: a sweep has too many rollouts.
+var errTooLarge = errors.New("too many rollouts")
+
+// maxRollouts is the maximum number of rollouts of a sweep. An orchestrator has all of them in
+// memory while it queues some.
+const maxRollouts = 500_000
+
 // server implements OrchestratorService.
 type server struct {
 	orchestratorv1.UnimplementedOrchestratorServiceServer
@@ -69,6 +76,7 @@ func statusOf(err error) error {
 		{Err: errLowerLimit, Code: codes.FailedPrecondition},
 		{Err: errUnknownTool, Code: codes.InvalidArgument},
 		{Err: errFork, Code: codes.InvalidArgument},
+		{Err: errTooLarge, Code: codes.InvalidArgument},
 		{Err: errNotGranted, Code: codes.PermissionDenied},
 		{Err: errBudget, Code: codes.ResourceExhausted},
 		{Err: rollout.ErrLog, Code: codes.DataLoss},
@@ -102,7 +110,7 @@ func (s *server) traceSweep(ctx context.Context, req *orchestratorv1.CreateSweep
 
 func (s *server) createSweep(ctx context.Context, req *orchestratorv1.CreateSweepRequest) (total, done int, err error) {
 	id, spec := req.GetSweepId(), req.GetSpec()
-	if err := errors.Join(checkGrant(ctx, spec), checkFork(spec)); err != nil {
+	if err := errors.Join(checkGrant(ctx, spec), checkFork(spec), checkSize(spec)); err != nil {
 		return 0, 0, err
 	}
 	if err := s.checkTools(ctx, spec); err != nil {
@@ -164,6 +172,17 @@ func (s *server) createSweep(ctx context.Context, req *orchestratorv1.CreateSwee
 func checkFork(spec *orchestratorv1.SweepSpec) error {
 	if n := len(spec.GetScenarios()); spec.GetFork() != nil && n != 1 {
 		return fmt.Errorf("%w: %d scenarios given, expected the one of rollout %s", errFork, n, spec.GetFork().GetOrigin())
+	}
+	return nil
+}
+
+// checkSize rejects a sweep with more rollouts than maxRollouts.
+func checkSize(spec *orchestratorv1.SweepSpec) error {
+	n := plan.Size(&busv1.Sweep{
+		Scenarios: make([]*busv1.SweepScenario, len(spec.GetScenarios())), Agents: spec.GetAgents(), Users: spec.GetUsers(), Trials: spec.GetTrials(),
+	})
+	if n > maxRollouts {
+		return fmt.Errorf("%w: %d given, expected at most %d: split the sweep", errTooLarge, n, maxRollouts)
 	}
 	return nil
 }

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/toolsandbox/toolsandbox/internal/access"
 	"github.com/toolsandbox/toolsandbox/internal/bus"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
+	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	"github.com/toolsandbox/toolsandbox/services/orchestrator/internal/plan"
 )
 
@@ -21,6 +23,9 @@ var errBudget = errors.New("over the budget of the team")
 
 // microsPerDollar converts dollars to the unit of spend limits.
 const microsPerDollar = 1e6
+
+// hostedProvider is the provider in a grant that stands for hosted services.
+const hostedProvider = "services"
 
 // checkSweep returns bus.ErrNotFound for a sweep that the caller may not see.
 func checkSweep(ctx context.Context, sweep *busv1.Sweep) error {
@@ -77,7 +82,8 @@ func (s *server) claim(ctx context.Context, id string) (team string, err error) 
 	return team, err
 }
 
-// checkGrant checks that the caller's team may use the players and tool servers of a sweep.
+// checkGrant checks that the caller's team may use the players, the hosted services and the tool
+// servers of a sweep.
 func checkGrant(ctx context.Context, spec *orchestratorv1.SweepSpec) error {
 	for _, players := range [][]*agentgwv1.Player{spec.GetAgents(), spec.GetUsers()} {
 		for _, player := range players {
@@ -90,6 +96,9 @@ func checkGrant(ctx context.Context, spec *orchestratorv1.SweepSpec) error {
 	if caller.IsAdmin() {
 		return nil
 	}
+	if isHosted(spec) && !access.Has(caller.Grant.Providers, hostedProvider) {
+		return fmt.Errorf("hosted services: provider %q: %w %s", hostedProvider, errNotGranted, caller.Team)
+	}
 	for _, scenario := range spec.GetScenarios() {
 		for _, server := range scenario.GetSetup().GetToolServers() {
 			if !access.Has(caller.Grant.ToolServers, server.GetName()) {
@@ -98,6 +107,13 @@ func checkGrant(ctx context.Context, spec *orchestratorv1.SweepSpec) error {
 		}
 	}
 	return checkParallel(ctx, spec)
+}
+
+// isHosted reports whether tools of a sweep send requests to hosted services, with the operator's
+// key.
+func isHosted(spec *orchestratorv1.SweepSpec) bool {
+	source := spec.GetHostedServices()
+	return source == toolhostv1.HostedServices_HOSTED_SERVICES_LIVE || source == toolhostv1.HostedServices_HOSTED_SERVICES_RECORD
 }
 
 // checkParallel checks the concurrent rollouts of a sweep of the caller's team.
@@ -146,62 +162,81 @@ func parallel(ctx context.Context, spec *orchestratorv1.SweepSpec) int32 {
 	return spec.GetParallel()
 }
 
-// checkBudget checks that a sweep, with its limits, fits into the budgets of the caller's team
-// beside the team's other sweeps. The caller holds s.budgets until the limits are stored.
+// budget is what sweeps count against the budgets of their team.
+type budget struct{ rollouts, micros, tokens int64 }
+
+// add adds a sweep. A sum that is too large for its type stays at the largest number.
+func (b *budget) add(rollouts int64, limit *agentgwv1.SpendLimit) {
+	for sum, n := range map[*int64]int64{&b.rollouts: rollouts, &b.micros: limit.GetCostMicros(), &b.tokens: limit.GetTokens()} {
+		*sum += min(n, math.MaxInt64-*sum)
+	}
+}
+
+// checkBudget checks that a sweep, with its limit, fits into the budgets of the caller's team
+// beside the team's other sweeps. Of each the largest limit counts that it has had. The caller
+// holds s.budgets until the limit is stored.
 func (s *server) checkBudget(ctx context.Context, sweep *busv1.Sweep, limit *agentgwv1.SpendLimit) error {
 	caller := access.FromContext(ctx)
 	if caller.IsAdmin() {
 		return nil
 	}
 	grant := caller.Grant
-	if grant.Spend == 0 && grant.Tokens == 0 && grant.Rollouts == 0 {
-		return nil
-	}
-	rollouts, micros, tokens := int64(plan.Size(sweep)), limit.GetCostMicros(), limit.GetTokens()
 	switch {
-	case grant.Spend > 0 && micros == 0:
+	case grant.Spend == 0 && grant.Tokens == 0 && grant.Rollouts == 0:
+		return nil
+	case grant.Spend > 0 && limit.GetCostMicros() == 0:
 		return fmt.Errorf("%w: its sweeps need a limit: give --spend-usd", errBudget)
-	case grant.Tokens > 0 && tokens == 0:
+	case grant.Tokens > 0 && limit.GetTokens() == 0:
 		return fmt.Errorf("%w: its sweeps need a limit: give --spend-tokens", errBudget)
 	}
-	ids, err := s.bus.SweepIDs(ctx)
+	used, err := s.usedBudget(ctx, caller.Team, sweep.GetId())
 	if err != nil {
 		return err
+	}
+	control, err := s.bus.Control(ctx, sweep.GetId())
+	if err != nil {
+		return err
+	}
+	used.add(int64(plan.Size(sweep)), bus.LargestLimit(control, limit))
+	switch {
+	case grant.Rollouts > 0 && used.rollouts > grant.Rollouts:
+		return fmt.Errorf("%w %s: %d rollouts with this sweep, %d granted", errBudget, caller.Team, used.rollouts, grant.Rollouts)
+	case grant.Spend > 0 && float64(used.micros) > grant.Spend*microsPerDollar:
+		return fmt.Errorf("%w %s: spend limits of $%.2f with this sweep, $%.2f granted", errBudget, caller.Team, float64(used.micros)/microsPerDollar, grant.Spend)
+	case grant.Tokens > 0 && used.tokens > grant.Tokens:
+		return fmt.Errorf("%w %s: limits of %d tokens with this sweep, %d granted", errBudget, caller.Team, used.tokens, grant.Tokens)
+	}
+	return nil
+}
+
+// usedBudget returns what the sweeps of a team but one count, with the deleted ones.
+func (s *server) usedBudget(ctx context.Context, team, except string) (used budget, err error) {
+	ids, err := s.bus.SweepIDs(ctx)
+	if err != nil {
+		return budget{}, err
 	}
 	for _, id := range ids {
 		other, err := s.bus.Sweep(ctx, id)
-		if errors.Is(err, bus.ErrNotFound) || err == nil && (id == sweep.GetId() || other.GetTeam() != caller.Team) {
+		if errors.Is(err, bus.ErrNotFound) || err == nil && (id == except || other.GetTeam() != team) {
 			continue
 		}
 		if err != nil {
-			return err
+			return budget{}, err
 		}
 		control, err := s.bus.Control(ctx, id)
 		if err != nil {
-			return err
+			return budget{}, err
 		}
-		rollouts += int64(plan.Size(other))
-		micros += control.GetSpendLimit().GetCostMicros()
-		tokens += control.GetSpendLimit().GetTokens()
+		used.add(int64(plan.Size(other)), bus.LargestLimit(control, nil))
 	}
 	deleted, err := s.bus.Deleted(ctx)
 	if err != nil {
-		return err
+		return budget{}, err
 	}
 	for _, other := range deleted {
-		if other.GetTeam() == caller.Team {
-			rollouts += other.GetRollouts()
-			micros += other.GetSpendLimit().GetCostMicros()
-			tokens += other.GetSpendLimit().GetTokens()
+		if other.GetTeam() == team {
+			used.add(other.GetRollouts(), other.GetSpendLimit())
 		}
 	}
-	switch {
-	case grant.Rollouts > 0 && rollouts > grant.Rollouts:
-		return fmt.Errorf("%w %s: %d rollouts with this sweep, %d granted", errBudget, caller.Team, rollouts, grant.Rollouts)
-	case grant.Spend > 0 && float64(micros) > grant.Spend*microsPerDollar:
-		return fmt.Errorf("%w %s: spend limits of $%.2f with this sweep, $%.2f granted", errBudget, caller.Team, float64(micros)/microsPerDollar, grant.Spend)
-	case grant.Tokens > 0 && tokens > grant.Tokens:
-		return fmt.Errorf("%w %s: limits of %d tokens with this sweep, %d granted", errBudget, caller.Team, tokens, grant.Tokens)
-	}
-	return nil
+	return used, nil
 }

@@ -2,7 +2,9 @@ package orchestrator
 
 import (
 	"context"
+	"errors"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -18,6 +20,7 @@ import (
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
+	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	toolsv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/tools/v1"
 )
 
@@ -199,6 +202,10 @@ func TestGrantsOfASweep(t *testing.T) {
 		{"attached", access.Grant{Providers: []string{"attached"}}, agentIs(secret), codes.OK},
 		{"tool server", access.Grant{}, withServer, codes.PermissionDenied},
 		{"granted tool server", access.Grant{ToolServers: []string{"shop"}}, withServer, codes.OK},
+		{"live services", access.Grant{Providers: []string{"openai"}}, hosts(toolhostv1.HostedServices_HOSTED_SERVICES_LIVE), codes.PermissionDenied},
+		{"recorded services", access.Grant{}, hosts(toolhostv1.HostedServices_HOSTED_SERVICES_RECORD), codes.PermissionDenied},
+		{"granted services", access.Grant{Providers: []string{"services"}}, hosts(toolhostv1.HostedServices_HOSTED_SERVICES_LIVE), codes.OK},
+		{"built-in data", access.Grant{}, hosts(toolhostv1.HostedServices_HOSTED_SERVICES_OFFLINE), codes.OK},
 		{"parallel", access.Grant{Parallel: 2}, func(r *orchestratorv1.CreateSweepRequest) { r.Spec.Parallel = 3 }, codes.PermissionDenied},
 		{"granted parallel", access.Grant{Parallel: 2}, func(r *orchestratorv1.CreateSweepRequest) { r.Spec.Parallel = 2 }, codes.OK},
 		{"no spend limit", access.Grant{Spend: 1}, func(*orchestratorv1.CreateSweepRequest) {}, codes.ResourceExhausted},
@@ -229,6 +236,10 @@ func TestGrantsOfASweep(t *testing.T) {
 
 func agentIs(p *agentgwv1.Player) func(*orchestratorv1.CreateSweepRequest) {
 	return func(r *orchestratorv1.CreateSweepRequest) { r.Spec.Agents = []*agentgwv1.Player{p} }
+}
+
+func hosts(source toolhostv1.HostedServices) func(*orchestratorv1.CreateSweepRequest) {
+	return func(r *orchestratorv1.CreateSweepRequest) { r.Spec.HostedServices = source }
 }
 
 func withServer(r *orchestratorv1.CreateSweepRequest) {
@@ -326,5 +337,66 @@ func TestBudgetsOutliveChanges(t *testing.T) {
 	}
 	if err := create("s", 1); status.Code(err) != codes.AlreadyExists {
 		t.Errorf("the id of a deleted sweep: got %v, want %v", err, codes.AlreadyExists)
+	}
+}
+
+// TestBudgetsOutliveRounds resumes a sweep of a team with a lower limit than it may have spent.
+// That frees nothing of the budgets, also after its deletion.
+func TestBudgetsOutliveRounds(t *testing.T) {
+	s := newServer(t, install(t))
+	red := as(t, "red", access.Grant{Spend: 3, Tokens: 30})
+	create := func(id string, round int32, dollars int64) error {
+		_, err := s.CreateSweep(red, &orchestratorv1.CreateSweepRequest{
+			SweepId: id, Round: round, Spec: spec("one"), SpendLimit: &agentgwv1.SpendLimit{CostMicros: dollars * microsPerDollar, Tokens: 10 * dollars},
+		})
+		return err
+	}
+	if err := errors.Join(create("s", 0, 2), create("s", 1, 1)); err != nil {
+		t.Fatal(err)
+	}
+	if control, err := s.bus.Control(t.Context(), "s"); err != nil || control.GetSpendLimit().GetCostMicros() != 1e6 {
+		t.Errorf("limit of round 1: got %v and %v, want its own, $1", control, err)
+	}
+	if err := create("dear", 0, 2); status.Code(err) != codes.ResourceExhausted {
+		t.Errorf("$2 beside a sweep that had $2: got %v, want %v", err, codes.ResourceExhausted)
+	}
+	if err := create("s", 2, 2); err != nil {
+		t.Errorf("the first limit in another round: got %v, want nil", err)
+	}
+	if err := create("s", 3, 1); err != nil {
+		t.Fatal(err)
+	}
+	if deleted, err := s.bus.BeginDeletion(t.Context(), "s", "red", 1, func(*busv1.SweepControl) bool { return true }); err != nil || !deleted {
+		t.Fatalf("BeginDeletion: got %t and %v, want true and nil", deleted, err)
+	}
+	if err := s.bus.RemovePlan(t.Context(), "s"); err != nil {
+		t.Fatal(err)
+	}
+	if err := create("dear", 0, 2); status.Code(err) != codes.ResourceExhausted {
+		t.Errorf("$2 after the deletion of a sweep that had $2: got %v, want %v", err, codes.ResourceExhausted)
+	}
+	if err := create("cheap", 0, 1); err != nil {
+		t.Errorf("$1 after it: got %v, want nil", err)
+	}
+}
+
+// TestBudgetsDoNotOverflow asks for limits that no sum has room for.
+func TestBudgetsDoNotOverflow(t *testing.T) {
+	s := newServer(t, install(t))
+	red := as(t, "red", access.Grant{Spend: 3, Tokens: 30})
+	create := func(id string, micros, tokens int64) error {
+		request := &orchestratorv1.CreateSweepRequest{SweepId: id, Spec: spec("one")}
+		spends(micros, tokens)(request)
+		_, err := s.CreateSweep(red, request)
+		return err
+	}
+	if err := create("s", 1, 1); err != nil {
+		t.Fatal(err)
+	}
+	if err := create("dear", math.MaxInt64, 1); status.Code(err) != codes.ResourceExhausted {
+		t.Errorf("the largest spend limit: got %v, want %v", err, codes.ResourceExhausted)
+	}
+	if err := create("long", 1, math.MaxInt64); status.Code(err) != codes.ResourceExhausted {
+		t.Errorf("the largest limit of tokens: got %v, want %v", err, codes.ResourceExhausted)
 	}
 }

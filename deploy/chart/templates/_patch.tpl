@@ -1,9 +1,15 @@
 {{- /*
 toolsandbox.patch is a strategic merge patch: maps are merged, lists whose elements have names by these names, and all
-else is replaced. It returns JSON, {"value": …}, without a value if the patch deletes it.
+else is replaced. Nothing, or $patch: delete, deletes. It returns JSON, {"value": …}, without a value if the patch
+deletes it.
 */}}
 {{- define "toolsandbox.patch" }}
-{{- if and (kindIs "map" .patch) (eq (get .patch "$patch" | toString) "delete") }}
+{{- if kindIs "invalid" .patch }}
+{{- toJson dict }}
+{{- else if and (kindIs "map" .patch) (hasKey .patch "$patch") }}
+{{- if ne (toString (get .patch "$patch")) "delete" }}
+{{- fail (printf "patches: $patch: %v given, expected delete" (get .patch "$patch")) }}
+{{- end }}
 {{- toJson dict }}
 {{- else if and (kindIs "map" .patch) (kindIs "map" .to) }}
 {{- $to := .to }}

@@ -178,6 +178,7 @@ func TestValues(t *testing.T) {
 				"-" + container + "envFrom/0/secretRef/name=agentgw-keys", "-" + container + "envFrom/0/secretRef/optional=true",
 			},
 		},
+		"deleted number": {"patches: {Deployment/agentgw: {spec: {replicas: null}}}", []string{"-" + agentgw + "replicas=2"}},
 		"deleted object": {"patches: {PodDisruptionBudget/evaluator: {$patch: delete}}", []string{
 			"-PodDisruptionBudget/toolsandbox/evaluator/apiVersion=policy/v1",
 			"-PodDisruptionBudget/toolsandbox/evaluator/kind=PodDisruptionBudget",
@@ -203,7 +204,7 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// TestSettings renders settings. They replace those of the settings file, and pods restart.
+// TestSettings renders settings. They replace those of the settings file.
 func TestSettings(t *testing.T) {
 	base, err := render(t, "")
 	if err != nil {
@@ -227,18 +228,38 @@ func TestSettings(t *testing.T) {
 	if diff := cmp.Diff(files[0], files[1]); diff != "" {
 		t.Errorf("settings (-want +got):\n%s", diff)
 	}
-	var restarted []string
-	for _, line := range changes(base, got) {
-		if object, _, ok := strings.Cut(line, "/spec/template/metadata/annotations/"); ok {
-			restarted = append(restarted, object)
+}
+
+// TestRestarts changes what pods read, in each of the ways, and checks that they restart.
+func TestRestarts(t *testing.T) {
+	last, err := render(t, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := []string{
+		"Deployment/toolsandbox/agentgw", "Deployment/toolsandbox/collector", "Deployment/toolsandbox/evaluator",
+		"Deployment/toolsandbox/orchestrator", "Deployment/toolsandbox/view", "StatefulSet/toolsandbox/toolhost",
+	}
+	for _, values := range []string{
+		"settings: {bus-replicas: 1}",
+		"settings: {bus-replicas: 3}",
+		"patches: {ConfigMap/toolsandbox: {data: {access.yaml: 'teams: {red: {}}'}}}",
+		"patches: {ConfigMap/toolsandbox: {data: {access.yaml: 'teams: {blue: {}}'}}}",
+	} {
+		next, err := render(t, values)
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	want := []string{
-		"+Deployment/toolsandbox/agentgw", "+Deployment/toolsandbox/collector", "+Deployment/toolsandbox/evaluator",
-		"+Deployment/toolsandbox/orchestrator", "+Deployment/toolsandbox/view", "+StatefulSet/toolsandbox/toolhost",
-	}
-	if diff := cmp.Diff(want, restarted); diff != "" {
-		t.Errorf("restarted (-want +got):\n%s", diff)
+		var restarted []string
+		for _, line := range changes(last, next) {
+			if object, _, ok := strings.Cut(line, "/spec/template/metadata/annotations/"); ok && line[0] == '+' {
+				restarted = append(restarted, object[1:])
+			}
+		}
+		if diff := cmp.Diff(all, restarted); diff != "" {
+			t.Errorf("%s restarts (-want +got):\n%s", values, diff)
+		}
+		last = next
 	}
 }
 
@@ -249,6 +270,7 @@ func TestInvalidValues(t *testing.T) {
 		{"nats: {enabled: true}", "additional properties 'nats' not allowed"},
 		{"overlay: test", "overlay"},
 		{"patches: {Deployment/agent: {spec: {replicas: 2}}}", "patches: the overlay prod has no Deployment/agent"},
+		{"patches: {Deployment/agentgw: {spec: {template: {$patch: replace}}}}", "patches: $patch: replace given, expected delete"},
 		{"images: {jaeger: 'ours/jaeger:1'}", "images: the overlay prod has no jaeger"},
 		{"settings: {grace: 5m}", "settings.grace: StatefulSet/toolhost has it in its environment, as TOOLSANDBOX_GRACE: change it in patches"},
 		{"settings: {nats-url: {host: x}}", "nats-url"},

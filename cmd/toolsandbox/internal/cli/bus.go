@@ -37,7 +37,7 @@ for a leader of its servers, and changes nothing when it is repeated.`,
 	network.RegisterBusFlags(settings)
 	addSettings(cmd.Flags(), settings)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if err := errors.Join(logging.Validate(), network.Bus.Validate()); err != nil {
+		if err := errors.Join(logging.Validate(), network.Validate()); err != nil {
 			return process.UsageErrorf("%w", err)
 		}
 		return rpc.InitBus(cmd.Context(), network, logging.New(os.Stderr))

@@ -27,31 +27,31 @@ for at most --grace.`,
 	}
 	asGroup(cmd)
 	cmd.AddCommand(
-		newService(rpc.Orchestrator, "Run rollouts and publish their messages", func(flags *pflag.FlagSet) process.Run {
+		newService(rpc.Orchestrator, "Run rollouts and publish their messages", func(flags *pflag.FlagSet) (func() error, process.Run) {
 			cfg := orchestrator.DefaultConfig()
 			cfg.RegisterFlags(flags)
-			return func(ctx context.Context, m *rpc.Node) error {
+			return func() error { return cfg.Validate() }, func(ctx context.Context, m *rpc.Node) error {
 				return orchestrator.Run(ctx, cfg, m.Network(), m.Bus().Orchestrator())
 			}
 		}),
-		newService(rpc.ToolHost, "Own sessions and execute tools", func(flags *pflag.FlagSet) process.Run {
+		newService(rpc.ToolHost, "Own sessions and execute tools", func(flags *pflag.FlagSet) (func() error, process.Run) {
 			cfg := toolhost.DefaultConfig()
 			cfg.RegisterFlags(flags)
-			return func(ctx context.Context, m *rpc.Node) error {
+			return func() error { return cfg.Validate() }, func(ctx context.Context, m *rpc.Node) error {
 				return toolhost.Run(ctx, cfg, m.Network(), m.Bus().ToolHost())
 			}
 		}),
-		newService(rpc.AgentGateway, "Get turns from models and plug-in agents", func(flags *pflag.FlagSet) process.Run {
+		newService(rpc.AgentGateway, "Get turns from models and plug-in agents", func(flags *pflag.FlagSet) (func() error, process.Run) {
 			cfg := agentgw.DefaultConfig()
 			cfg.RegisterFlags(flags)
-			return func(ctx context.Context, m *rpc.Node) error {
+			return func() error { return cfg.Validate() }, func(ctx context.Context, m *rpc.Node) error {
 				return agentgw.Run(ctx, cfg, m.Network(), m.Bus().AgentGateway())
 			}
 		}),
-		newService(rpc.Evaluator, "Score trajectories", func(flags *pflag.FlagSet) process.Run {
+		newService(rpc.Evaluator, "Score trajectories", func(flags *pflag.FlagSet) (func() error, process.Run) {
 			cfg := evaluator.DefaultConfig()
 			cfg.RegisterFlags(flags)
-			return func(ctx context.Context, m *rpc.Node) error {
+			return func() error { return cfg.Validate() }, func(ctx context.Context, m *rpc.Node) error {
 				return evaluator.Run(ctx, cfg, m.Network(), m.Bus().Evaluator())
 			}
 		}),
@@ -60,8 +60,9 @@ for at most --grace.`,
 	return cmd
 }
 
-// newService returns the command of a service. configure is that of process.NewProcess.
-func newService(service rpc.Service, short string, configure func(*pflag.FlagSet) process.Run) *cobra.Command {
+// newService returns the command of a service. configure is that of process.NewProcess. It also
+// returns what validates the flags: before the service waits for NATS.
+func newService(service rpc.Service, short string, configure func(*pflag.FlagSet) (validate func() error, run process.Run)) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     string(service),
 		Short:   short,
@@ -69,9 +70,18 @@ func newService(service rpc.Service, short string, configure func(*pflag.FlagSet
 		Args:    noArguments,
 	}
 	settings := pflag.NewFlagSet(string(service), pflag.ContinueOnError)
-	server := process.NewProcess(service, configure, settings)
+	var validate func() error
+	server := process.NewProcess(service, func(flags *pflag.FlagSet) (run process.Run) {
+		validate, run = configure(flags)
+		return run
+	}, settings)
 	addSettings(cmd.Flags(), settings)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return server.Run(cmd.Context()) }
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := validate(); err != nil {
+			return process.UsageErrorf("%w", err)
+		}
+		return server.Run(cmd.Context())
+	}
 	return cmd
 }
 

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/toolsandbox/toolsandbox/internal/process"
 )
 
 // TestViewUsage gives view and explain --html what they cannot do.
@@ -35,5 +37,15 @@ func TestViewUsage(t *testing.T) {
 		if code := Main(strings.Fields(args), &stdout, &stderr); code != 2 || !strings.Contains(stderr.String(), want) {
 			t.Errorf("%s: got %d and %s, want 2 and %q", args, code, &stderr, want)
 		}
+	}
+}
+
+// TestProductionView gives view the settings of the production overlay, which lack nothing but the
+// certificates of a cluster.
+func TestProductionView(t *testing.T) {
+	const overlay = "../../../../deploy/k8s/overlays/prod/"
+	code, _, stderr := command("view", "--remote", "--listen=:0", "--config", overlay+"settings.yaml", "--access-file", overlay+"access.yaml")
+	if want := "toolsandbox: --tls-cert /etc/toolsandbox-tls/tls.crt, "; code == process.ExitOK || !strings.HasPrefix(stderr, want) {
+		t.Errorf("view: got code %d and %q, want an error with %q", code, stderr, want)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -54,6 +55,8 @@ const (
 	// maxAffinities bounds the conversations that stick to a stream. One beyond that may move to
 	// another stream of its name.
 	maxAffinities = 1 << 16
+	// maxStreams bounds the open streams of this replica, because anybody who reaches it may open one.
+	maxStreams = 1 << 12
 	// maxRelayed bounds the concurrent turns of one name that a replica plays for others.
 	maxRelayed = 1024
 	// maxRelayedAnswer bounds a relayed answer. No turn may be longer, and NATS would drop it without
@@ -85,6 +88,7 @@ type Registry struct {
 	// running counts the goroutines of streams. One that blocks in gRPC ends after its stream's
 	// handler.
 	running sync.WaitGroup
+	streams atomic.Int64 // open ones
 
 	mu     sync.Mutex
 	agents map[Address]*agent
@@ -134,6 +138,10 @@ func (r *Registry) Wait() { r.running.Wait() }
 
 // Attach implements AttachService.
 func (r *Registry) Attach(stream agentv1.AttachService_AttachServer) error {
+	defer r.streams.Add(-1)
+	if r.streams.Add(1) > maxStreams {
+		return status.Errorf(codes.ResourceExhausted, "%d agents are attached, the most at once", maxStreams)
+	}
 	first, err := stream.Recv()
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -403,4 +404,38 @@ func TestRelayedTooLong(t *testing.T) {
 	if err := <-ended; status.Code(err) != codes.OutOfRange || !strings.Contains(err.Error(), "expected at most") {
 		t.Errorf("Act: got %v, want OUT_OF_RANGE that says what is expected at most", err)
 	}
+}
+
+// TestManyStreams opens more streams than a replica takes, without a word. An agent that was there
+// before still plays.
+func TestManyStreams(t *testing.T) {
+	const streams = 5000
+	r := startReplica(t, natstest.Start(t))
+	serve(t, r, "a")
+	ctx, leave := context.WithCancel(t.Context())
+	refused := make(chan error, streams)
+	var group sync.WaitGroup
+	for range streams {
+		stream, err := r.client.Attach(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		group.Go(func() {
+			_, err := stream.Recv()
+			refused <- err
+		})
+	}
+	select {
+	case err := <-refused:
+		if status.Code(err) != codes.ResourceExhausted {
+			t.Errorf("one stream too many: got %v, want %v", err, codes.ResourceExhausted)
+		}
+	case <-time.After(testTimeout):
+		t.Errorf("%d streams: got no refusal", streams)
+	}
+	if got, err := act(t, r, "x"); err != nil || got != "a x" {
+		t.Errorf("Act: got %q, %v, want it from the agent", got, err)
+	}
+	leave()
+	group.Wait()
 }

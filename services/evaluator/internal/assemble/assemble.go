@@ -129,13 +129,14 @@ func New(done map[string]int32) *Assembler {
 	}
 }
 
-// Done drops a rollout whose result of the round is stored, unless a later round has begun.
+// Done drops a rollout whose result of the round is stored, unless a later round has begun, or its
+// sweep was forgotten meanwhile.
 func (a *Assembler) Done(rolloutID string, round int32) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if p := a.pending[rolloutID]; p == nil || p.round <= round {
+	if p := a.pending[rolloutID]; p != nil && p.round <= round {
 		delete(a.pending, rolloutID)
-		a.done[rolloutID] = max(a.done[rolloutID], round)
+		a.done[rolloutID] = round
 	}
 	a.notify(rolloutID)
 }

@@ -45,20 +45,29 @@ func (r *runner) checkBudget(ctx context.Context) error {
 }
 
 // throttled returns errThrottled, or errSpendLimit after publishing that for workers and watchers
-// of the sweep.
+// of the sweep. A limit that has changed meanwhile holds for the next attempt.
 func (r *runner) throttled(ctx context.Context, throttled *agentgwv1.Throttled) error {
 	if !throttled.GetSpendLimitReached() {
 		return errThrottled
 	}
+	changed := false
 	err := r.peers.Bus.UpdateControl(ctx, r.rollout.GetSweepId(), func(control *busv1.SweepControl) bool {
-		if control.GetExhausted() != "" || !proto.Equal(control.GetSpendLimit(), r.limit) {
-			return false // already published, or the limit has changed
+		limit := control.GetSpendLimit()
+		if changed = !proto.Equal(limit, r.limit); changed {
+			r.limit = limit
+			return false
+		}
+		if control.GetExhausted() != "" {
+			return false // already published
 		}
 		control.Exhausted = throttled.GetDetail()
 		return true
 	})
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case changed:
+		return errThrottled
 	}
 	return errSpendLimit
 }

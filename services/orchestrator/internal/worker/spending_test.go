@@ -74,6 +74,27 @@ func TestSpentSweepIsSetAside(t *testing.T) {
 	}
 }
 
+// TestLimitIsRaisedMeanwhile raises the limit while a turn finds that it is reached. The rollout
+// goes on, and its job stays with its worker.
+func TestLimitIsRaisedMeanwhile(t *testing.T) {
+	s := newStage(t)
+	low, high := &agentgwv1.SpendLimit{Tokens: 10}, &agentgwv1.SpendLimit{Tokens: 20}
+	s.gateway.respond = func(_ context.Context, req *agentgwv1.RespondRequest) (*agentgwv1.RespondResponse, error) {
+		if req.GetSpendLimit().GetTokens() == low.GetTokens() && req.GetTurn() > 0 {
+			err := s.UpdateControl(t.Context(), "s", func(c *busv1.SweepControl) bool { c.SpendLimit = high; return true })
+			return &agentgwv1.RespondResponse{Throttled: &agentgwv1.Throttled{SpendLimitReached: true, Detail: "10 of 10 tokens"}}, err
+		}
+		return nil, nil
+	}
+	s.limit(t, low)
+	run(t.Context(), t, s.worker(t, nil, nil))
+	s.enqueueModel(t, "s.0")
+	state := s.ended(t, "s.0")["s.0"]
+	if got := state.End().GetReason(); got != busv1.EndReason_END_REASON_FINISHED || state.Claims() != 1 {
+		t.Errorf("end: got %v after %d claims, want it finished after 1", got, state.Claims())
+	}
+}
+
 // TestHeldTurnIsAskedAgain holds a turn up more often than there are attempts.
 func TestHeldTurnIsAskedAgain(t *testing.T) {
 	s := newStage(t)

@@ -513,11 +513,14 @@ type SweepControl struct {
 	Team string `protobuf:"bytes,7,opt,name=team,proto3" json:"team,omitempty"`
 	// Whether no turn of the sweep begins, unless it is cancelled.
 	Paused bool `protobuf:"varint,8,opt,name=paused,proto3" json:"paused,omitempty"`
-	// Whether the sweep was deleted, or is being deleted while it has a plan. Then only team,
-	// spend_limit and rollouts are set too: they still count against the budget of the team.
+	// Whether the sweep was deleted, or is being deleted while it has a plan. Then only team, rollouts
+	// and spend_limit, the largest one, are set too: they still count against the budget of the team.
 	Deleted bool `protobuf:"varint,9,opt,name=deleted,proto3" json:"deleted,omitempty"`
 	// Rollouts of the plan of a deleted sweep.
-	Rollouts      int64 `protobuf:"varint,10,opt,name=rollouts,proto3" json:"rollouts,omitempty"`
+	Rollouts int64 `protobuf:"varint,10,opt,name=rollouts,proto3" json:"rollouts,omitempty"`
+	// The largest spend limit that the sweep had before, part by part: it may have been spent. Unset if
+	// there was none.
+	EarlierLimit  *v1.SpendLimit `protobuf:"bytes,11,opt,name=earlier_limit,json=earlierLimit,proto3" json:"earlier_limit,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -620,6 +623,13 @@ func (x *SweepControl) GetRollouts() int64 {
 		return x.Rollouts
 	}
 	return 0
+}
+
+func (x *SweepControl) GetEarlierLimit() *v1.SpendLimit {
+	if x != nil {
+		return x.EarlierLimit
+	}
+	return nil
 }
 
 // SweepRound lists the rollouts of a later round.
@@ -2446,7 +2456,7 @@ const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"\amessage\x18\x02 \x01(\x05B\a\xbaH\x04\x1a\x02(\x01R\amessage\x12\x16\n" +
 	"\x06edited\x18\x03 \x01(\bR\x06edited\x12\x1d\n" +
 	"\x05trial\x18\x04 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\x05trial\x12,\n" +
-	"\rfailing_trial\x18\x05 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\ffailingTrial\"\xa2\x03\n" +
+	"\rfailing_trial\x18\x05 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\ffailingTrial\"\xeb\x03\n" +
 	"\fSweepControl\x12\x1a\n" +
 	"\bparallel\x18\x01 \x01(\x05R\bparallel\x12&\n" +
 	"\flimits_round\x18\x02 \x01(\x05H\x00R\vlimitsRound\x88\x01\x01\x12C\n" +
@@ -2459,7 +2469,8 @@ const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"\x06paused\x18\b \x01(\bR\x06paused\x12\x18\n" +
 	"\adeleted\x18\t \x01(\bR\adeleted\x12\x1a\n" +
 	"\brollouts\x18\n" +
-	" \x01(\x03R\brolloutsB\x0f\n" +
+	" \x01(\x03R\brollouts\x12G\n" +
+	"\rearlier_limit\x18\v \x01(\v2\".toolsandbox.agentgw.v1.SpendLimitR\fearlierLimitB\x0f\n" +
 	"\r_limits_roundB\x12\n" +
 	"\x10_cancelled_round\"@\n" +
 	"\n" +
@@ -2730,54 +2741,55 @@ var file_toolsandbox_bus_v1_bus_proto_depIdxs = []int32{
 	3,  // 4: toolsandbox.bus.v1.Sweep.fork:type_name -> toolsandbox.bus.v1.Fork
 	29, // 5: toolsandbox.bus.v1.SweepControl.spend_limit:type_name -> toolsandbox.agentgw.v1.SpendLimit
 	5,  // 6: toolsandbox.bus.v1.SweepControl.rounds:type_name -> toolsandbox.bus.v1.SweepRound
-	10, // 7: toolsandbox.bus.v1.Job.rollout:type_name -> toolsandbox.bus.v1.Rollout
-	26, // 8: toolsandbox.bus.v1.Load.providers:type_name -> toolsandbox.bus.v1.Load.ProvidersEntry
-	27, // 9: toolsandbox.bus.v1.Rollout.agent:type_name -> toolsandbox.agentgw.v1.Player
-	27, // 10: toolsandbox.bus.v1.Rollout.user:type_name -> toolsandbox.agentgw.v1.Player
-	28, // 11: toolsandbox.bus.v1.Rollout.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
-	3,  // 12: toolsandbox.bus.v1.Rollout.fork:type_name -> toolsandbox.bus.v1.Fork
-	12, // 13: toolsandbox.bus.v1.LogEntry.start:type_name -> toolsandbox.bus.v1.Start
-	13, // 14: toolsandbox.bus.v1.LogEntry.claim:type_name -> toolsandbox.bus.v1.Claim
-	14, // 15: toolsandbox.bus.v1.LogEntry.turns:type_name -> toolsandbox.bus.v1.Turn
-	17, // 16: toolsandbox.bus.v1.LogEntry.end:type_name -> toolsandbox.bus.v1.End
-	10, // 17: toolsandbox.bus.v1.Start.rollout:type_name -> toolsandbox.bus.v1.Rollout
-	30, // 18: toolsandbox.bus.v1.Start.messages:type_name -> toolsandbox.world.v1.Message
-	31, // 19: toolsandbox.bus.v1.Start.versions:type_name -> toolsandbox.world.v1.TableVersion
-	32, // 20: toolsandbox.bus.v1.Start.clock:type_name -> toolsandbox.setup.v1.Clock
-	31, // 21: toolsandbox.bus.v1.Claim.versions:type_name -> toolsandbox.world.v1.TableVersion
-	33, // 22: toolsandbox.bus.v1.Claim.started:type_name -> google.protobuf.Timestamp
-	30, // 23: toolsandbox.bus.v1.Turn.messages:type_name -> toolsandbox.world.v1.Message
-	31, // 24: toolsandbox.bus.v1.Turn.versions:type_name -> toolsandbox.world.v1.TableVersion
-	34, // 25: toolsandbox.bus.v1.Turn.usage:type_name -> toolsandbox.agentgw.v1.Usage
-	35, // 26: toolsandbox.bus.v1.Turn.service_answers:type_name -> toolsandbox.toolhost.v1.ServiceAnswer
-	36, // 27: toolsandbox.bus.v1.Turn.remarks:type_name -> toolsandbox.agentgw.v1.Remark
-	37, // 28: toolsandbox.bus.v1.Turn.answered_by:type_name -> toolsandbox.agentgw.v1.Instance
-	38, // 29: toolsandbox.bus.v1.AnsweredTurn.role:type_name -> toolsandbox.world.v1.Role
-	37, // 30: toolsandbox.bus.v1.AnsweredTurn.instance:type_name -> toolsandbox.agentgw.v1.Instance
-	38, // 31: toolsandbox.bus.v1.TurnUsage.role:type_name -> toolsandbox.world.v1.Role
-	34, // 32: toolsandbox.bus.v1.TurnUsage.usage:type_name -> toolsandbox.agentgw.v1.Usage
-	0,  // 33: toolsandbox.bus.v1.End.reason:type_name -> toolsandbox.bus.v1.EndReason
-	16, // 34: toolsandbox.bus.v1.End.usage:type_name -> toolsandbox.bus.v1.TurnUsage
-	39, // 35: toolsandbox.bus.v1.End.failure_class:type_name -> toolsandbox.agentgw.v1.FailureClass
-	15, // 36: toolsandbox.bus.v1.End.answered:type_name -> toolsandbox.bus.v1.AnsweredTurn
-	40, // 37: toolsandbox.bus.v1.Snapshot.tables:type_name -> toolsandbox.world.v1.Table
-	10, // 38: toolsandbox.bus.v1.Result.rollout:type_name -> toolsandbox.bus.v1.Rollout
-	17, // 39: toolsandbox.bus.v1.Result.end:type_name -> toolsandbox.bus.v1.End
-	19, // 40: toolsandbox.bus.v1.Result.milestones:type_name -> toolsandbox.bus.v1.Match
-	19, // 41: toolsandbox.bus.v1.Result.minefields:type_name -> toolsandbox.bus.v1.Match
-	20, // 42: toolsandbox.bus.v1.Result.user_flags:type_name -> toolsandbox.bus.v1.UserFlag
-	23, // 43: toolsandbox.bus.v1.Result.call_grade:type_name -> toolsandbox.bus.v1.CallGrade
-	22, // 44: toolsandbox.bus.v1.Result.causes:type_name -> toolsandbox.bus.v1.Cause
-	1,  // 45: toolsandbox.bus.v1.Cause.kind:type_name -> toolsandbox.bus.v1.CauseKind
-	38, // 46: toolsandbox.bus.v1.Cause.role:type_name -> toolsandbox.world.v1.Role
-	24, // 47: toolsandbox.bus.v1.CallGrade.euroeval:type_name -> toolsandbox.bus.v1.CallVerdict
-	24, // 48: toolsandbox.bus.v1.CallGrade.bfcl_strict:type_name -> toolsandbox.bus.v1.CallVerdict
-	9,  // 49: toolsandbox.bus.v1.Load.ProvidersEntry.value:type_name -> toolsandbox.bus.v1.ProviderLoad
-	50, // [50:50] is the sub-list for method output_type
-	50, // [50:50] is the sub-list for method input_type
-	50, // [50:50] is the sub-list for extension type_name
-	50, // [50:50] is the sub-list for extension extendee
-	0,  // [0:50] is the sub-list for field type_name
+	29, // 7: toolsandbox.bus.v1.SweepControl.earlier_limit:type_name -> toolsandbox.agentgw.v1.SpendLimit
+	10, // 8: toolsandbox.bus.v1.Job.rollout:type_name -> toolsandbox.bus.v1.Rollout
+	26, // 9: toolsandbox.bus.v1.Load.providers:type_name -> toolsandbox.bus.v1.Load.ProvidersEntry
+	27, // 10: toolsandbox.bus.v1.Rollout.agent:type_name -> toolsandbox.agentgw.v1.Player
+	27, // 11: toolsandbox.bus.v1.Rollout.user:type_name -> toolsandbox.agentgw.v1.Player
+	28, // 12: toolsandbox.bus.v1.Rollout.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
+	3,  // 13: toolsandbox.bus.v1.Rollout.fork:type_name -> toolsandbox.bus.v1.Fork
+	12, // 14: toolsandbox.bus.v1.LogEntry.start:type_name -> toolsandbox.bus.v1.Start
+	13, // 15: toolsandbox.bus.v1.LogEntry.claim:type_name -> toolsandbox.bus.v1.Claim
+	14, // 16: toolsandbox.bus.v1.LogEntry.turns:type_name -> toolsandbox.bus.v1.Turn
+	17, // 17: toolsandbox.bus.v1.LogEntry.end:type_name -> toolsandbox.bus.v1.End
+	10, // 18: toolsandbox.bus.v1.Start.rollout:type_name -> toolsandbox.bus.v1.Rollout
+	30, // 19: toolsandbox.bus.v1.Start.messages:type_name -> toolsandbox.world.v1.Message
+	31, // 20: toolsandbox.bus.v1.Start.versions:type_name -> toolsandbox.world.v1.TableVersion
+	32, // 21: toolsandbox.bus.v1.Start.clock:type_name -> toolsandbox.setup.v1.Clock
+	31, // 22: toolsandbox.bus.v1.Claim.versions:type_name -> toolsandbox.world.v1.TableVersion
+	33, // 23: toolsandbox.bus.v1.Claim.started:type_name -> google.protobuf.Timestamp
+	30, // 24: toolsandbox.bus.v1.Turn.messages:type_name -> toolsandbox.world.v1.Message
+	31, // 25: toolsandbox.bus.v1.Turn.versions:type_name -> toolsandbox.world.v1.TableVersion
+	34, // 26: toolsandbox.bus.v1.Turn.usage:type_name -> toolsandbox.agentgw.v1.Usage
+	35, // 27: toolsandbox.bus.v1.Turn.service_answers:type_name -> toolsandbox.toolhost.v1.ServiceAnswer
+	36, // 28: toolsandbox.bus.v1.Turn.remarks:type_name -> toolsandbox.agentgw.v1.Remark
+	37, // 29: toolsandbox.bus.v1.Turn.answered_by:type_name -> toolsandbox.agentgw.v1.Instance
+	38, // 30: toolsandbox.bus.v1.AnsweredTurn.role:type_name -> toolsandbox.world.v1.Role
+	37, // 31: toolsandbox.bus.v1.AnsweredTurn.instance:type_name -> toolsandbox.agentgw.v1.Instance
+	38, // 32: toolsandbox.bus.v1.TurnUsage.role:type_name -> toolsandbox.world.v1.Role
+	34, // 33: toolsandbox.bus.v1.TurnUsage.usage:type_name -> toolsandbox.agentgw.v1.Usage
+	0,  // 34: toolsandbox.bus.v1.End.reason:type_name -> toolsandbox.bus.v1.EndReason
+	16, // 35: toolsandbox.bus.v1.End.usage:type_name -> toolsandbox.bus.v1.TurnUsage
+	39, // 36: toolsandbox.bus.v1.End.failure_class:type_name -> toolsandbox.agentgw.v1.FailureClass
+	15, // 37: toolsandbox.bus.v1.End.answered:type_name -> toolsandbox.bus.v1.AnsweredTurn
+	40, // 38: toolsandbox.bus.v1.Snapshot.tables:type_name -> toolsandbox.world.v1.Table
+	10, // 39: toolsandbox.bus.v1.Result.rollout:type_name -> toolsandbox.bus.v1.Rollout
+	17, // 40: toolsandbox.bus.v1.Result.end:type_name -> toolsandbox.bus.v1.End
+	19, // 41: toolsandbox.bus.v1.Result.milestones:type_name -> toolsandbox.bus.v1.Match
+	19, // 42: toolsandbox.bus.v1.Result.minefields:type_name -> toolsandbox.bus.v1.Match
+	20, // 43: toolsandbox.bus.v1.Result.user_flags:type_name -> toolsandbox.bus.v1.UserFlag
+	23, // 44: toolsandbox.bus.v1.Result.call_grade:type_name -> toolsandbox.bus.v1.CallGrade
+	22, // 45: toolsandbox.bus.v1.Result.causes:type_name -> toolsandbox.bus.v1.Cause
+	1,  // 46: toolsandbox.bus.v1.Cause.kind:type_name -> toolsandbox.bus.v1.CauseKind
+	38, // 47: toolsandbox.bus.v1.Cause.role:type_name -> toolsandbox.world.v1.Role
+	24, // 48: toolsandbox.bus.v1.CallGrade.euroeval:type_name -> toolsandbox.bus.v1.CallVerdict
+	24, // 49: toolsandbox.bus.v1.CallGrade.bfcl_strict:type_name -> toolsandbox.bus.v1.CallVerdict
+	9,  // 50: toolsandbox.bus.v1.Load.ProvidersEntry.value:type_name -> toolsandbox.bus.v1.ProviderLoad
+	51, // [51:51] is the sub-list for method output_type
+	51, // [51:51] is the sub-list for method input_type
+	51, // [51:51] is the sub-list for extension type_name
+	51, // [51:51] is the sub-list for extension extendee
+	0,  // [0:51] is the sub-list for field type_name
 }
 
 func init() { file_toolsandbox_bus_v1_bus_proto_init() }

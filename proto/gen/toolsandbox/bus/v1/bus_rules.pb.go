@@ -66,6 +66,12 @@ func (x *SweepControl) SatisfiesRules() bool {
 			return false
 		}
 	}
+	if x != nil && x.EarlierLimit != nil {
+		v := x.GetEarlierLimit()
+		if !(v.SatisfiesRules()) {
+			return false
+		}
+	}
 	return true
 }
 

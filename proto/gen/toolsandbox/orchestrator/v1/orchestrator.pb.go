@@ -32,7 +32,7 @@ const (
 )
 
 // SweepSpec is the specification of a sweep: setups × agents × users × trials, in this nesting
-// order.
+// order, at most 500,000 rollouts.
 type SweepSpec struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The scenarios.
