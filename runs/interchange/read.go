@@ -189,14 +189,12 @@ func jsonKind(kind string) string {
 	}
 }
 
-// rolloutName is unique in the run. taken has the number of rollouts that wanted each name.
-func rolloutName(scenario string, trial int, trials bool, taken map[string]int) string {
+// scenarioName is a name for a directory, unique in the run. taken has the number of scenarios that
+// wanted each name.
+func scenarioName(scenario string, taken map[string]int) string {
 	name := results.SafeName(scenario)
 	if strings.Trim(name, ".") == "" {
 		name = "rollout" + name
-	}
-	if trials {
-		name += "_trial_" + strconv.Itoa(trial)
 	}
 	unique := name
 	for taken[unique] > 0 {
@@ -207,15 +205,42 @@ func rolloutName(scenario string, trial int, trials bool, taken map[string]int) 
 	return unique
 }
 
+// numberTrials returns the number of trials of a scenario at most. A trial that comes again, as in
+// joined files, becomes one more of its scenario.
+func (f *foreignRun) numberTrials() int {
+	type place struct {
+		scenario string
+		trial    int
+	}
+	last, seen, trials := make(map[string]int), make(map[place]bool), 1
+	for _, r := range f.rollouts {
+		last[r.scenario] = max(last[r.scenario], r.trial)
+	}
+	for i := range f.rollouts {
+		r := &f.rollouts[i]
+		if seen[place{r.scenario, r.trial}] {
+			last[r.scenario]++
+			r.trial = last[r.scenario]
+		}
+		seen[place{r.scenario, r.trial}] = true
+		trials = max(trials, last[r.scenario]+1)
+	}
+	return trials
+}
+
 // run returns the run as those of ToolSandbox are read.
 func (f *foreignRun) run(name string) *analysis.Run {
-	record := &results.Run{Agent: results.Player{Name: f.agent}, User: results.Player{Name: cmp.Or(f.user, "unknown")}, Trials: 1}
+	record := &results.Run{Agent: results.Player{Name: f.agent}, User: results.Player{Name: cmp.Or(f.user, "unknown")}, Trials: f.numberTrials()}
+	summary, messages := &resultfile.Summary{}, make(map[string][]*worldv1.Message)
+	taken, names := make(map[string]int), make(map[string]string) // by scenario
 	for _, r := range f.rollouts {
-		record.Trials = max(record.Trials, r.trial+1)
-	}
-	summary, messages, taken := &resultfile.Summary{}, make(map[string][]*worldv1.Message), make(map[string]int)
-	for _, r := range f.rollouts {
-		played := rolloutName(r.scenario, r.trial, record.Trials > 1, taken)
+		if names[r.scenario] == "" {
+			names[r.scenario] = scenarioName(r.scenario, taken)
+		}
+		played := names[r.scenario]
+		if record.Trials > 1 {
+			played += "_trial_" + strconv.Itoa(r.trial)
+		}
 		messages[played] = messagesOf(r.turns)
 		entry := resultfile.ScenarioResult{Name: played, Categories: r.categories, ExceptionType: r.failure}
 		for _, t := range r.turns {

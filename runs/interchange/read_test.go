@@ -50,12 +50,19 @@ const tau2 = `{
   ]
 }`
 
-func load(t *testing.T, name, content string) (string, error) {
+// written returns the path of a new file.
+func written(t *testing.T, name, content string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
 	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	return path
+}
+
+func load(t *testing.T, name, content string) (string, error) {
+	t.Helper()
+	path := written(t, name, content)
 	_, err := Load(t.Context(), path, false, io.Discard)
 	return path, err
 }
@@ -158,10 +165,29 @@ func TestEnormous(t *testing.T) {
 	const many = 100_000
 	taken := make(map[string]int)
 	for range many {
-		rolloutName("same", 0, false, taken)
+		scenarioName("same", taken)
 	}
-	if name := rolloutName("same", 0, false, taken); name != "same-100001" || rolloutName("same-7", 0, false, taken) != "same-7-2" {
+	if name := scenarioName("same", taken); name != "same-100001" || scenarioName("same-7", taken) != "same-7-2" {
 		t.Errorf("name of one more: got %s, want same-100001", name)
+	}
+}
+
+// TestScenariosAndTrials reads scenarios whose names differ only in letters that directories lack,
+// and a trial that comes twice: none becomes a scenario of its own.
+func TestScenariosAndTrials(t *testing.T) {
+	t.Parallel()
+	content := `{"simulations": [{"task_id": "é"}, {"task_id": "è", "trial": 1}, {"task_id": "é", "trial": 1}, {"task_id": "è"}, {"task_id": "é"}]}`
+	run, err := Load(t.Context(), written(t, "results.json", content), false, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, r := range run.Rollouts() {
+		got = append(got, r.Name+" of "+r.Base)
+	}
+	want := []string{"__trial_0 of _", "_-2_trial_1 of _-2", "__trial_1 of _", "_-2_trial_0 of _-2", "__trial_2 of _"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("rollouts (-want +got):\n%s", diff)
 	}
 }
 
