@@ -242,12 +242,7 @@ func (f *foreignRun) run(name string) *analysis.Run {
 			played += "_trial_" + strconv.Itoa(r.trial)
 		}
 		messages[played] = messagesOf(r.turns)
-		entry := resultfile.ScenarioResult{Name: played, Categories: r.categories, ExceptionType: r.failure}
-		for _, t := range r.turns {
-			if !t.answer && t.speaker != worldv1.Role_ROLE_SYSTEM {
-				entry.TurnCount++
-			}
-		}
+		entry := resultfile.ScenarioResult{Name: played, Categories: r.categories, ExceptionType: r.failure, TurnCount: countTurns(messages[played])}
 		outcome := results.Outcome{Name: played, Scored: r.score != nil, Calls: results.CountCalls(messages[played]), Seconds: r.seconds}
 		if r.score == nil {
 			outcome.FailureClass = "unknown"
@@ -260,6 +255,21 @@ func (f *foreignRun) run(name string) *analysis.Run {
 		summary.Scenarios, record.Rollouts = append(summary.Scenarios, entry), append(record.Rollouts, outcome)
 	}
 	return analysis.OpenRun(name, summary, results.NewReader(name, record, summary, messages))
+}
+
+// countTurns counts turns as the original does, from the first message of the agent on, since what
+// comes before is given. Calls of the agent and their answers are turns, those of the user are not.
+func countTurns(messages []*worldv1.Message) int {
+	const user, environment = worldv1.Role_ROLE_USER, worldv1.Role_ROLE_EXECUTION_ENVIRONMENT
+	count := 0
+	for _, m := range messages {
+		sender, recipient := m.GetSender(), m.GetRecipient()
+		byUser := sender == user && recipient == environment || sender == environment && recipient == user
+		if sender == worldv1.Role_ROLE_AGENT || count > 0 && sender != worldv1.Role_ROLE_SYSTEM && !byUser {
+			count++
+		}
+	}
+	return count
 }
 
 // messagesOf returns the messages of a conversation.

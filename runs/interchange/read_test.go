@@ -86,7 +86,7 @@ func TestTau2(t *testing.T) {
 		t.Fatalf("rollouts: got %+v", rollouts)
 	}
 	first, second := rollouts[0], rollouts[1]
-	if *first.Score != 1 || first.Outcome.Calls != 2 || first.Outcome.Seconds != 2.5 || *first.Outcome.Usage.Agent.CostUSD != 0.25 {
+	if *first.Score != 1 || first.Turns != 7 || first.Outcome.Calls != 2 || first.Outcome.Seconds != 2.5 || *first.Outcome.Usage.Agent.CostUSD != 0.25 {
 		t.Errorf("first: got %+v, %+v", first, first.Outcome)
 	}
 	if second.Score != nil || *second.Entry.ExceptionType != "max_steps" || second.Outcome.FailureClass != "unknown" {
@@ -169,6 +169,20 @@ func TestEnormous(t *testing.T) {
 	}
 	if name := scenarioName("same", taken); name != "same-100001" || scenarioName("same-7", taken) != "same-7-2" {
 		t.Errorf("name of one more: got %s, want same-100001", name)
+	}
+}
+
+// TestTurns counts a turn for a message, a call and an answer from the agent's first turn on.
+func TestTurns(t *testing.T) {
+	t.Parallel()
+	content := `{"schema_version": "ATIF-v1.8", "steps": [{"source": "system", "message": "x"}, {"source": "user", "message": "x"},
+		{"source": "agent", "message": "", "tool_calls": [{"function_name": "f"}], "observation": {"results": [{"content": "1"}]}}, {"source": "user", "message": "x"}]}`
+	run, err := Load(t.Context(), written(t, "file", content), false, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := run.Rollouts()[0].Turns; got != 3 {
+		t.Errorf("turns: got %d, want 3", got)
 	}
 }
 
