@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/toolsandbox/toolsandbox/internal/bom"
 	"github.com/toolsandbox/toolsandbox/original/resultfile"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/runs/analysis"
@@ -124,6 +125,7 @@ func readForeign(name string) ([]byte, error) {
 
 // parse reads the content of a file in the format that it has.
 func parse(name string, data []byte) (*foreignRun, error) {
+	data = bom.Trim(data)
 	if bytes.HasPrefix(data, []byte("PK\x03\x04")) {
 		return readInspect(name, data)
 	}
@@ -167,7 +169,7 @@ func decode(name string, data []byte, into any) error {
 		offset, what = broken.Offset, broken.Error()
 	}
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		offset, what = wrong.Offset, fmt.Sprintf("%s: expected %s, got %s", wrong.Field, jsonKind(wrong.Type.Kind().String()), wrong.Value)
+		offset, what = wrong.Offset, fmt.Sprintf("%s: expected %s, got %s", cmp.Or(wrong.Field, "document"), jsonKind(wrong.Type.Kind().String()), wrong.Value)
 	}
 	before := data[:min(max(offset-1, 0), int64(len(data)))]
 	return formatError(fmt.Sprintf("%s:%d:%d", name, 1+bytes.Count(before, []byte("\n")), len(before)-bytes.LastIndexByte(before, '\n')), "%s", what)

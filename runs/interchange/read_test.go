@@ -127,7 +127,7 @@ func TestNonsense(t *testing.T) {
 	for content, want := range map[string]string{
 		"":                                ":1:1 is not readable: unexpected end of JSON input; expected a file of ATIF",
 		"text":                            ":1:2 is not readable: invalid character 'e'",
-		"[]":                              "expected an object, got array",
+		"[]":                              ":1:1 is not readable: document: expected an object, got array",
 		"{}":                              "it has neither schema_version, as ATIF has, nor simulations",
 		"PK\x03\x04":                      "zip: not a valid zip file",
 		`{"schema_version": "ATIF-v2.0"}`: `schema_version: expected ATIF-v1.0 to ATIF-v1.8, got "ATIF-v2.0"`,
@@ -190,7 +190,7 @@ func TestTurns(t *testing.T) {
 // and a trial that comes twice: none becomes a scenario of its own.
 func TestScenariosAndTrials(t *testing.T) {
 	t.Parallel()
-	content := `{"simulations": [{"task_id": "é"}, {"task_id": "è", "trial": 1}, {"task_id": "é", "trial": 1}, {"task_id": "è"}, {"task_id": "é"}]}`
+	content := "\ufeff" + `{"simulations": [{"task_id": "é"}, {"task_id": "è", "trial": 1}, {"task_id": "é", "trial": 1}, {"task_id": "è"}, {"task_id": "é"}]}`
 	run, err := Load(t.Context(), written(t, "results.json", content), false, io.Discard)
 	if err != nil {
 		t.Fatal(err)
