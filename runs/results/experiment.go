@@ -73,32 +73,40 @@ func WriteExperiment(dir string, experiment *Experiment) error {
 	return WriteFile(storage.Join(dir, ExperimentFile), append(data, '\n'))
 }
 
-// RunsOf returns the directories of the runs of an experiment, without those that have not been
-// played; the directory itself if it holds no experiment.
-func RunsOf(dir string) ([]string, error) {
+// RunsOf returns the directories of the runs of an experiment, and the names of those without
+// results. A directory without an experiment is a run itself.
+func RunsOf(dir string) (dirs, without []string, err error) {
 	experiment, err := ReadExperiment(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return []string{dir}, nil
+		return []string{dir}, nil, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var dirs []string
 	for _, run := range experiment.Runs {
-		if path := storage.Join(dir, run.Directory); isFile(path, SummaryFile) || hasTables(path) {
+		if path := storage.Join(dir, run.Directory); hasResults(path) {
 			dirs = append(dirs, path)
+		} else {
+			without = append(without, run.Directory)
 		}
 	}
 	if len(dirs) == 0 {
-		return nil, fmt.Errorf("%s: none of the %d runs of the experiment has results: continue it with --resume", dir, len(experiment.Runs))
+		return nil, nil, fmt.Errorf("%s: none of the %d runs of the experiment has results: continue it with --resume", dir, len(experiment.Runs))
 	}
-	return dirs, nil
+	return dirs, without, nil
 }
 
-// hasTables reports whether a run's directory has a part of the tables.
-func hasTables(dir string) bool {
-	numbers, _, err := partNumbers(dir, rolloutsTable)
-	return err == nil && len(numbers) > 0
+// hasResults reports whether a run's directory has the results of its last end. Those that cannot
+// be read count: their reader says why.
+func hasResults(dir string) bool {
+	if isFile(dir, SummaryFile) {
+		return true
+	}
+	run, err := ReadRunFile(dir)
+	if err != nil {
+		return !errors.Is(err, fs.ErrNotExist)
+	}
+	return run.Totals != nil
 }
 
 // ExperimentOf returns the directory of the experiment that a run's directory belongs to.

@@ -9,7 +9,6 @@ import (
 	"github.com/toolsandbox/toolsandbox/runs/analysis"
 	"github.com/toolsandbox/toolsandbox/runs/interchange"
 	"github.com/toolsandbox/toolsandbox/runs/report"
-	"github.com/toolsandbox/toolsandbox/runs/results"
 )
 
 const (
@@ -65,7 +64,7 @@ func loadRuns(cmd *cobra.Command, args []string, most int, acceptEdits bool) ([]
 	}
 	var dirs []string
 	for _, arg := range args {
-		found, err := results.RunsOf(arg)
+		found, err := report.RunsOf(arg, cmd.ErrOrStderr())
 		if err != nil {
 			return nil, err
 		}

@@ -146,13 +146,35 @@ func TestExperimentOfAnotherShape(t *testing.T) {
 	if code, _, stderr := experiment("--resume"); code != 0 {
 		t.Fatal(stderr)
 	}
-	runs, err := results.RunsOf("out")
-	if want := "out/agent=oracle out/agent=random out/agent=unhelpful"; err != nil || strings.Join(runs, " ") != want {
-		t.Errorf("runs: got %v, %v, want %s", runs, err, want)
+	runs, without, err := results.RunsOf("out")
+	if want := "out/agent=oracle out/agent=random out/agent=unhelpful"; err != nil || strings.Join(runs, " ") != want || len(without) > 0 {
+		t.Errorf("runs: got %v, %v without results, %v, want %s", runs, without, err, want)
 	}
 	code, _, stderr := experiment("--resume", "--trials", "2")
 	if code != process.ExitUsage || !strings.Contains(stderr, "out/agent=oracle started with other flags, which change results: --trials was 1, is 2") {
 		t.Errorf("with other trials: got %d and %s", code, stderr)
+	}
+}
+
+// TestExperimentReportedInPart reports an experiment some of whose runs have no results: it names
+// them. Files of a run that was killed are none.
+func TestExperimentReportedInPart(t *testing.T) {
+	writeSettings(t, "agent: [oracle, unhelpful, random]\nscenarios: [turn_off_wifi]\nresults: [parquet]\n")
+	if code, _, stderr := experiment(); code != 0 {
+		t.Fatal(stderr)
+	}
+	if err := os.RemoveAll("out/agent=random"); err != nil {
+		t.Fatal(err)
+	}
+	killed := readRunFile(t, "out/agent=unhelpful")
+	killed.Totals, killed.Ended = nil, nil
+	if err := results.WriteRun("out/agent=unhelpful", killed); err != nil {
+		t.Fatal(err)
+	}
+	code, stdout, stderr := command("report", "out")
+	const want = "toolsandbox: 2 of the 3 runs of the experiment in out have no results, and are missing here: agent=unhelpful, agent=random; toolsandbox run --out out --resume with its flags plays them\n"
+	if code != 0 || !strings.HasPrefix(stdout, "A: out/agent=oracle, ") || strings.Contains(stdout, "B: ") || stderr != want {
+		t.Errorf("got %d, %s and\n%s\nwant 0, one run and\n%s", code, stdout, stderr, want)
 	}
 }
 
