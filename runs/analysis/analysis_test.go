@@ -276,6 +276,19 @@ func TestFormats(t *testing.T) {
 	}
 }
 
+// TestDirectoryOfTwoLines reports a directory with a line break in its name: it ends no comment of
+// LaTeX, and no item of Markdown.
+func TestDirectoryOfTwoLines(t *testing.T) {
+	run := reported()
+	run.Directory = "a\nb"
+	for format, want := range map[string]string{"latex": "% A: a; b, agent ", "markdown": "- A: a; b, agent "} {
+		var out strings.Builder
+		if err := reportOf(t, []*Run{run}, 1).Write(&out, format); err != nil || !strings.HasPrefix(out.String(), want) {
+			t.Errorf("%s: got %v and\n%s\nwant it to begin with %q", format, err, out.String(), want)
+		}
+	}
+}
+
 // TestFullScore has the interval of a rate where all scores are 1.
 func TestFullScore(t *testing.T) {
 	scores := make(map[string]string)
