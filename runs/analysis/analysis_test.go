@@ -289,6 +289,14 @@ func TestDirectoryOfTwoLines(t *testing.T) {
 	}
 }
 
+// TestTrialsOfOneScenario has the deviation of trials where there is no second scenario.
+func TestTrialsOfOneScenario(t *testing.T) {
+	whole, _ := reportOf(t, []*Run{runOf(map[string]string{"a_trial_0": "0.5", "a_trial_1": "0.7", "a_trial_2": "0.9"})}, 1).Whole(0)
+	if whole.TrialDeviation == nil || math.Abs(*whole.TrialDeviation-0.2) > 1e-12 || whole.ScenarioShare != nil {
+		t.Errorf("got a deviation of %v and a share of scenarios of %v, want 0.2 and none", whole.TrialDeviation, whole.ScenarioShare)
+	}
+}
+
 // TestFullScore has the interval of a rate where all scores are 1.
 func TestFullScore(t *testing.T) {
 	scores := make(map[string]string)
