@@ -412,6 +412,18 @@ func TestPlan(t *testing.T) {
 	}
 }
 
+// TestPlanOfNothing asks for a change that no number of scenarios shows.
+func TestPlanOfNothing(t *testing.T) {
+	plan, err := NewPlan(1e-9, 0.8, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	if err := plan.Write(&out); err != nil || !strings.HasPrefix(out.String(), "a million base scenarios do not show a change of 1e-09 with a probability of 80 %\nby what is usual") {
+		t.Errorf("plan: got %v and %s", err, out.String())
+	}
+}
+
 // TestReportOfNothing reports a run without a score.
 func TestReportOfNothing(t *testing.T) {
 	r := reportOf(t, []*Run{runOf(map[string]string{"a": ""}), runOf(nil)}, 1)
