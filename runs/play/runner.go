@@ -199,6 +199,9 @@ func (o *Options) validate() error {
 	if o.wait < 0 {
 		return fmt.Errorf("--wait: %s given, expected 0s or more, e.g. 5m", o.wait)
 	}
+	if storage.IsBucket(o.dataDir) {
+		return fmt.Errorf("--data-dir: %s is %w: it is in a bucket, and the services' data stays on this machine", o.dataDir, storage.ErrNoDirectory)
+	}
 	return errors.Join(o.log.Validate(), o.telemetry.Validate(), o.checkTraceUI(), o.installation.Network.Validate(), o.installation.ToolHost.Validate(),
 		o.installation.AgentGateway.Validate(), o.installation.Orchestrator.Validate())
 }
