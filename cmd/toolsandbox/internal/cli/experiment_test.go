@@ -118,6 +118,8 @@ func TestExperimentErrors(t *testing.T) {
 		"agent: [oracle, orcale]\nseed: [1, 2]\n":                                     `mine.yaml:1:17: --agent: unknown agent "orcale"; `,
 		"agent: [oracle, {agent: unhelpful, temperature: 1}]\n":                       "mine.yaml:1:36: --temperature: given, but --agent is not a model",
 		"agent: oracle\nuser: [scripted, {name: again, user: scripted, trials: 0}]\n": "mine.yaml:2:48: --trials: 0 given, expected 1 to 100000",
+		"agent: oracle\nseed: [1, 010]\n":                                             `mine.yaml:2:11: seed: "010" given, expected a whole number, e.g. 3`,
+		"agent: oracle\ntrials: 010\n":                                                `mine.yaml:2:1: trials: "010" given, expected a whole number, e.g. 3`,
 		"agent: [oracle]\nsweep-id: night\n":                                          "mine.yaml:2:1: --sweep-id: given, but the settings file lists alternatives",
 		"agent: [oracle, unhelpful]\nagainst: [oracle]\n":                             "mine.yaml:2:1: --against: given, but the settings file lists alternatives",
 		"agent: [oracle, unhelpful]\nuntil-decided: true\n":                           "mine.yaml:2:1: --until-decided: given, but the settings file lists alternatives",
