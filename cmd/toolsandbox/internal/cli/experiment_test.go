@@ -114,7 +114,9 @@ func TestExperimentSpendLimit(t *testing.T) {
 // TestExperimentErrors checks that mistakes are reported with their place before anything is
 // played.
 func TestExperimentErrors(t *testing.T) {
+	long := strings.Repeat("n", 60)
 	for text, want := range map[string]string{
+		strings.ReplaceAll("agent: [{name: N, agent: oracle}]\nseed: [{name: N, seed: 1}]\nuser-prompt: [{name: N, user-prompt: goal}]\nuser-sees: [{name: N, user-sees: calls}]\n", "N", long): "mine.yaml:4:1: user-sees: with it a combination has a name of 276 bytes, expected at most 255, as a directory's: give alternatives shorter names",
 		"agent: [oracle, orcale]\nseed: [1, 2]\n":                                     `mine.yaml:1:17: --agent: unknown agent "orcale"; `,
 		"agent: [oracle, {agent: unhelpful, temperature: 1}]\n":                       "mine.yaml:1:36: --temperature: given, but --agent is not a model",
 		"agent: oracle\nuser: [scripted, {name: again, user: scripted, trials: 0}]\n": "mine.yaml:2:48: --trials: 0 given, expected 1 to 100000",
