@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/toolsandbox/toolsandbox/e2e/internal/cluster"
+	"github.com/toolsandbox/toolsandbox/runs/results"
 )
 
 // sweepDetail is what sweep show and top print for programs.
@@ -110,7 +111,15 @@ func TestLongControlOfRemoteSweep(t *testing.T) {
 	if got, want := c.do("requeue", "night", "--errored"), "sweep night: 0 rollouts queued in round 0\n"; got != want {
 		t.Errorf("requeue: got %q, want %q", got, want)
 	}
+	resumed := slices.Concat(playing(server, out), []string{"--resume"}, services.ClientArgs())
+	toolsandbox(t, resumed...)
 	deleteWithSessions(t, services, c)
+	if code, printed := attempt(t, resumed...); code != 2 || !strings.Contains(printed, "--resume: sweep night was deleted, so nothing of the run in "+out+" can be played again; its files stay") {
+		t.Errorf("resumed after delete: got %d and %s, want 2 and that the sweep was deleted", code, printed)
+	}
+	if record, err := results.ReadRun(out); err != nil || len(record.Damaged()) > 0 {
+		t.Errorf("run after delete: got %v, want a record without damage", err)
+	}
 }
 
 // deleteWithSessions deletes the only sweep of a cluster, twice.

@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -136,8 +137,14 @@ func (b *builder) scenario(f document.Field) *scenariov1.Scenario {
 	if suffix := variantSuffix(f.Key); suffix != "" && IsBase(built) {
 		b.Fail(f.Position, "ends in %s, as the names of variants do, by which scores cluster: take another name, or list its augmentations", suffix)
 	}
+	if suffix := trialSuffix.FindString(f.Key); suffix != "" {
+		b.Fail(f.Position, "ends in %s, as the names of trials do, by which their scenarios are found: take another name", suffix)
+	}
 	return built
 }
+
+// trialSuffix is the end of the name of a rollout in a run of several trials.
+var trialSuffix = regexp.MustCompile(`_trial_[0-9]+$`)
 
 // recordFieldSources records the sources of fields that become a part of the same kind.
 func (b *builder) recordFieldSources(v *document.Value) {

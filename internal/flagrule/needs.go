@@ -36,8 +36,8 @@ func Check(flags *pflag.FlagSet) error {
 	return errors.Join(errs...)
 }
 
-// isOff reports whether a flag is false or empty.
+// isOff reports whether a flag is false, empty or 0.
 func isOff(flag *pflag.Flag) bool {
 	text := flag.Value.String()
-	return text == "" || text == "false" || text == "[]"
+	return text == "" || text == "false" || text == "[]" || text == "0"
 }

@@ -219,6 +219,12 @@ func (e *entry) add(node ast.Node) {
 		e.values = append(e.values, value.Value.Value)
 	case *ast.NullNode:
 		e.problem = "nothing"
+	case *ast.AliasNode: // such as the pattern *_wifi without quotes, whose token is the star alone
+		e.problem = "an alias (a text that begins with * needs quotes)"
+	case *ast.AnchorNode:
+		e.problem = "an anchor (a text that begins with & needs quotes)"
+	case *ast.TagNode:
+		e.problem = "a tag (a text that begins with ! needs quotes)"
 	case ast.ScalarNode:
 		e.values = append(e.values, strings.TrimSpace(value.GetToken().Value))
 	default:

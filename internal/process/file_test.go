@@ -90,6 +90,11 @@ func TestSetFromFileErrors(t *testing.T) {
 		"seed: [1\n":                          "settings.yaml:",
 		"seed: 99999999999999999999999999\n":  `settings.yaml:1:1: seed: "99999999999999999999999999" given, which is out of range: expected a whole number, e.g. 3`,
 		"trials: 3\n---\nscenarios: {a: b}\n": `settings.yaml:3:1: scenarios: `,
+		"scenarios: [a, *_wifi]\n":            "settings.yaml:1:1: scenarios: an alias (a text that begins with * needs quotes) given, expected values separated by commas",
+		"scenarios: *wifi*\n":                 "settings.yaml:1:1: scenarios: an alias (a text that begins with * needs quotes) given, expected ",
+		"agent: &a oracle\n":                  "settings.yaml:1:1: agent: an anchor (a text that begins with & needs quotes) given, expected a value",
+		"scenarios: &a [b]\n":                 "settings.yaml:1:1: scenarios: an anchor (a text that begins with & needs quotes) given, expected ",
+		"agent: !!str oracle\n":               "settings.yaml:1:1: agent: a tag (a text that begins with ! needs quotes) given, expected a value",
 	} {
 		_, err := configured(t, text, nil)
 		if !errors.Is(err, process.ErrUsage) || !strings.HasPrefix(err.Error(), want) {

@@ -63,6 +63,31 @@ func FlagError(flags *pflag.FlagSet, err error) error {
 	return UsageErrorf("%w: see --help", err)
 }
 
+// decimal is the value of a flag that takes whole numbers. It rejects a decimal number with zeros
+// before it, as seq -w prints: pflag takes 010 for 8.
+type decimal struct{ pflag.Value }
+
+var leadingZero = regexp.MustCompile(`^[+-]?0[0-9_]`)
+
+// Set implements pflag.Value.
+func (d decimal) Set(text string) error {
+	if leadingZero.MatchString(text) {
+		return strconv.ErrSyntax
+	}
+	return d.Value.Set(text)
+}
+
+// RejectLeadingZeros makes flags reject whole numbers with zeros before them. Other notations with
+// a prefix, such as 0x10, stay.
+func RejectLeadingZeros(flags *pflag.FlagSet) {
+	flags.VisitAll(func(flag *pflag.Flag) {
+		_, done := flag.Value.(decimal)
+		if kind := flag.Value.Type(); !done && slices.Contains([]string{"int", "int32", "int64", "uint", "uint32", "uint64"}, kind) {
+			flag.Value = decimal{flag.Value}
+		}
+	})
+}
+
 // CheckMissingValues returns an error if a flag's value is the name of the next flag.
 func CheckMissingValues(flags *pflag.FlagSet) error {
 	var found error

@@ -38,6 +38,8 @@ func TestFlagError(t *testing.T) {
 		"--trials 1.5":                  `--trials: "1.5" given, expected a whole number, e.g. 3`,
 		"--trials=":                     `--trials: "" given, expected a whole number, e.g. 3`,
 		"--trials 99999999999999999999": `--trials: "99999999999999999999" given, which is out of range: expected a whole number, e.g. 3`,
+		"--trials 010":                  `--trials: "010" given, expected a whole number, e.g. 3`,
+		"--seed -08":                    `--seed: "-08" given, expected a whole number, e.g. 3`,
 		"-p x":                          `--parallel: "x" given, expected a whole number, e.g. 64`,
 		"--seed -":                      `--seed: "-" given, expected a whole number, e.g. 3`,
 		"--ratio half":                  `--ratio: "half" given, expected a number, e.g. 0.5`,
@@ -56,6 +58,7 @@ func TestFlagError(t *testing.T) {
 		"--=x":                          `bad flag syntax: --=x: see --help`,
 	} {
 		flags := someFlags()
+		process.RejectLeadingZeros(flags)
 		err := process.FlagError(flags, flags.Parse(strings.Fields(line)))
 		if !errors.Is(err, process.ErrUsage) || err.Error() != want {
 			t.Errorf("%s: got\n%v\nwant\n%s", line, err, want)

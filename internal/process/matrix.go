@@ -17,8 +17,9 @@ const (
 	nameKey = "name"
 	// maxCells is the largest number of cells of a matrix.
 	maxCells = 1000
-	// maxAlternativeName is the largest length of the name of an alternative in bytes.
-	maxAlternativeName = 60
+	// maxAlternativeName is the largest length of the name of an alternative in bytes, maxCellName that
+	// of a cell: of the name of a directory.
+	maxAlternativeName, maxCellName = 60, 255
 )
 
 // MarkVarying marks flags whose value may differ between the cells of a matrix. A file may list
@@ -201,6 +202,22 @@ func (r *matrixReader) add(e *entry) {
 	if cells := r.matrix.count(); cells > maxCells {
 		r.errs = append(r.errs, e.reject("%d combinations given, expected at most %d", cells, maxCells))
 	}
+	if length := r.matrix.longest(); length > maxCellName {
+		r.errs = append(r.errs, e.reject("with it a combination has a name of %d bytes, expected at most %d, as a directory's: give alternatives shorter names", length, maxCellName))
+	}
+}
+
+// longest returns the length of the longest name of a cell in bytes.
+func (m Matrix) longest() int {
+	length := 0
+	for _, d := range m {
+		longest := 0
+		for _, a := range d.Alternatives {
+			longest = max(longest, len(a.Name))
+		}
+		length += len(",") + len(d.Setting) + len("=") + longest
+	}
+	return max(0, length-len(","))
 }
 
 func (m Matrix) count() int {

@@ -294,6 +294,27 @@ func TestFormats(t *testing.T) {
 	}
 }
 
+// TestDirectoryOfTwoLines reports a directory with a line break in its name: it ends no comment of
+// LaTeX, and no item of Markdown.
+func TestDirectoryOfTwoLines(t *testing.T) {
+	run := reported()
+	run.Directory = "a\nb"
+	for format, want := range map[string]string{"latex": "% A: a; b, agent ", "markdown": "- A: a; b, agent "} {
+		var out strings.Builder
+		if err := reportOf(t, []*Run{run}, 1).Write(&out, format); err != nil || !strings.HasPrefix(out.String(), want) {
+			t.Errorf("%s: got %v and\n%s\nwant it to begin with %q", format, err, out.String(), want)
+		}
+	}
+}
+
+// TestTrialsOfOneScenario has the deviation of trials where there is no second scenario.
+func TestTrialsOfOneScenario(t *testing.T) {
+	whole, _ := reportOf(t, []*Run{runOf(map[string]string{"a_trial_0": "0.5", "a_trial_1": "0.7", "a_trial_2": "0.9"})}, 1).Whole(0)
+	if whole.TrialDeviation == nil || math.Abs(*whole.TrialDeviation-0.2) > 1e-12 || whole.ScenarioShare != nil {
+		t.Errorf("got a deviation of %v and a share of scenarios of %v, want 0.2 and none", whole.TrialDeviation, whole.ScenarioShare)
+	}
+}
+
 // TestFullScore has the interval of a rate where all scores are 1.
 func TestFullScore(t *testing.T) {
 	scores := make(map[string]string)
@@ -406,6 +427,18 @@ func TestPlan(t *testing.T) {
 				t.Errorf("designs from %s: got %+v after %+v", plan.From, d, before)
 			}
 		}
+	}
+}
+
+// TestPlanOfNothing asks for a change that no number of scenarios shows.
+func TestPlanOfNothing(t *testing.T) {
+	plan, err := NewPlan(1e-9, 0.8, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	if err := plan.Write(&out); err != nil || !strings.HasPrefix(out.String(), "a million base scenarios do not show a change of 1e-09 with a probability of 80 %\nby what is usual") {
+		t.Errorf("plan: got %v and %s", err, out.String())
 	}
 }
 

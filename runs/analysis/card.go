@@ -50,7 +50,7 @@ const (
 	oneTrial        = "no scenario has two trials with a score"
 	noTrajectories  = "the run has no trajectories"
 	noPairOfPassed  = "no two trials of a scenario pass with calls"
-	noFault         = "not played: run --variants plain,failing_tools"
+	noFault         = "no variant failing_tools beside its control"
 	noEnvironment   = "no variant with other tools beside its control"
 	noPrompt        = "no variant or paraphrase beside its control"
 	noControlPassed = "no rollout of the control variants passes"

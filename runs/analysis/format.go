@@ -81,7 +81,7 @@ func (s section) markdown(out *strings.Builder) {
 		if i == 0 && s.table != nil {
 			out.WriteString("\n")
 		}
-		fmt.Fprintf(out, "- %s\n", note)
+		fmt.Fprintf(out, "- %s\n", output.Line(note))
 	}
 }
 
@@ -93,7 +93,7 @@ func (s section) latex(out *strings.Builder) {
 		fmt.Fprintln(out, s.table.LaTeX())
 	}
 	for _, note := range s.notes {
-		fmt.Fprintf(out, "%% %s\n", note)
+		fmt.Fprintf(out, "%% %s\n", output.Line(note)) // a second line would be no comment
 	}
 }
 

@@ -145,10 +145,10 @@ func (p *Plan) Write(w io.Writer) error {
 	for _, d := range p.Designs {
 		t.Append(table.Row{d.Trials, d.Scenarios, d.Rollouts, digits(d.CostUSD, 2)})
 	}
-	return writeSections(w, formatText, []section{
-		{notes: []string{fmt.Sprintf("to show a change of %v with a probability of %.0f %%, two agents play", p.Detect, 100*p.Power)}},
-		{table: t, notes: []string{
-			fmt.Sprintf("by %s: deviation %.3f between base scenarios, %.3f between trials", p.From, p.Between, p.Within),
-		}},
-	})
+	from := fmt.Sprintf("by %s: deviation %.3f between base scenarios, %.3f between trials", p.From, p.Between, p.Within)
+	change := fmt.Sprintf("a change of %v with a probability of %.0f %%", p.Detect, 100*p.Power)
+	if len(p.Designs) == 0 {
+		return writeSections(w, formatText, []section{{notes: []string{"a million base scenarios do not show " + change, from}}})
+	}
+	return writeSections(w, formatText, []section{{notes: []string{"to show " + change + ", two agents play"}}, {table: t, notes: []string{from}}})
 }

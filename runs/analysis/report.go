@@ -174,8 +174,8 @@ func newGroup(ctx context.Context, rollouts []rollout, passAt float64) Group {
 		}
 	}
 	g.Scored, g.Scenarios, g.Score = len(scores), statistics.MeanOf(scores).Clusters, estimate(scores)
-	if spread, ok := statistics.SpreadOf(trials); ok {
-		g.TrialDeviation = new(math.Sqrt(spread.Within))
+	if within, ok := statistics.WithinOf(trials); ok {
+		g.TrialDeviation = new(math.Sqrt(within))
 	}
 	if spread, ok := statistics.SpreadOf(scores); ok {
 		g.ScenarioShare = new(spread.Share())

@@ -15,6 +15,7 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"github.com/toolsandbox/toolsandbox/runs/analysis"
+	"github.com/toolsandbox/toolsandbox/runs/storage"
 )
 
 // palette has a colour for each run that people who see few colours tell apart, by Okabe and Ito.
@@ -53,6 +54,9 @@ func Draw(ctx context.Context, w io.Writer, dir string, report *analysis.Report)
 // Those for which the runs have no data are missing: costs without prices, variants without any,
 // and tools without trajectories. The end of ctx ends the reading of trajectories, with its error.
 func Write(ctx context.Context, dir string, report *analysis.Report) ([]string, error) {
+	if storage.IsBucket(dir) {
+		return nil, fmt.Errorf("--plots: %s is %w: it is in a bucket", dir, storage.ErrNoDirectory)
+	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("--plots: %w", err)
 	}

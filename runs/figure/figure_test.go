@@ -22,6 +22,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/runs/analysis"
 	"github.com/toolsandbox/toolsandbox/runs/figure"
 	"github.com/toolsandbox/toolsandbox/runs/results"
+	"github.com/toolsandbox/toolsandbox/runs/storage"
 )
 
 // run returns a run with scores of some scenarios, in their plain variant and with all tools, with
@@ -170,5 +171,16 @@ func TestWriteInto(t *testing.T) {
 	}
 	if _, err := figure.Write(t.Context(), file, reportOf(t, run(false, 1))); err == nil || !strings.Contains(err.Error(), "--plots: ") || !strings.Contains(err.Error(), file) {
 		t.Errorf("Write into a file: got error %v, want one that names --plots and the file", err)
+	}
+}
+
+// TestBucket draws into no bucket, nor into a directory called after one.
+func TestBucket(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if _, err := figure.Write("s3://bucket/figures", reportOf(t, run(true, 0.5))); !errors.Is(err, storage.ErrNoDirectory) {
+		t.Errorf("got %v, want %v", err, storage.ErrNoDirectory)
+	}
+	if names, err := os.ReadDir("."); err != nil || len(names) > 0 {
+		t.Errorf("left: got %v and %v, want nothing", names, err)
 	}
 }

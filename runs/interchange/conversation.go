@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/toolsandbox/toolsandbox/internal/messagetext"
+	"github.com/toolsandbox/toolsandbox/internal/world"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/python"
 )
@@ -39,8 +40,9 @@ type call struct {
 	failed     bool
 }
 
-// conversation returns the steps of the agent: messages that it sent or received, with consecutive
-// calls in one step. Answers belong to calls by their order, since ids need not be unique.
+// conversation returns the steps of the agent: messages that it sent or received and may read, with
+// consecutive calls in one step. Answers belong to calls by their order, since ids need not be
+// unique.
 func conversation(messages []*worldv1.Message) []step {
 	const environment = worldv1.Role_ROLE_EXECUTION_ENVIRONMENT
 	var steps []step
@@ -48,6 +50,7 @@ func conversation(messages []*worldv1.Message) []step {
 	for _, m := range messages {
 		sender, recipient := m.GetSender(), m.GetRecipient()
 		switch {
+		case !world.VisibleTo(m, worldv1.Role_ROLE_AGENT): // such as a demonstration for the user
 		case sender == worldv1.Role_ROLE_AGENT && recipient == environment:
 			if last < 0 || last != len(steps)-1 || open > 0 {
 				steps = append(steps, step{role: agent, index: m.GetIndex()})

@@ -39,7 +39,10 @@ func answered(text, exception string) *worldv1.Message {
 func TestConversation(t *testing.T) {
 	t.Parallel()
 	code := &worldv1.Message{Sender: fromAgent, Recipient: fromEnvironment, Body: &worldv1.Message_Code{Code: &worldv1.Code{Source: "print(1)"}}}
+	shown := func(m *worldv1.Message) *worldv1.Message { m.VisibleTo = []worldv1.Role{fromUser}; return m }
 	messages := []*worldv1.Message{
+		shown(said(fromUser, fromAgent, "What a user may ask")),
+		shown(said(fromAgent, fromUser, "What an agent may answer")),
 		said(fromSystem, fromUser, "You play a person."),
 		said(fromSystem, fromAgent, "You are the assistant."),
 		said(fromUser, fromAgent, "Hello"),
@@ -60,17 +63,17 @@ func TestConversation(t *testing.T) {
 		m.Index = int32(i)
 	}
 	want := []step{
-		{role: system, text: "You are the assistant.", index: 1},
-		{role: user, text: "Hello", index: 2},
-		{role: agent, index: 3, calls: []call{
-			{id: "call_3", tool: "first", arguments: []byte(`{"big": 12345678901234567890, "text": "a"}`), answered: true, answer: "1"},
-			{id: "call_4", tool: "second", arguments: []byte("{}"), unreadable: "[1]", answered: true, answer: "ValueError: no", failed: true},
+		{role: system, text: "You are the assistant.", index: 3},
+		{role: user, text: "Hello", index: 4},
+		{role: agent, index: 5, calls: []call{
+			{id: "call_5", tool: "first", arguments: []byte(`{"big": 12345678901234567890, "text": "a"}`), answered: true, answer: "1"},
+			{id: "call_6", tool: "second", arguments: []byte("{}"), unreadable: "[1]", answered: true, answer: "ValueError: no", failed: true},
 		}},
-		{role: system, text: "The timer is over.", index: 7},
-		{role: agent, index: 8, text: "print(1)", code: true, calls: []call{{answered: true, answer: "1"}}},
-		{role: agent, index: 10, calls: []call{{id: "call_10", tool: "third", arguments: []byte("{}"), answered: true, answer: "None"}}},
-		{role: agent, text: "Done", index: 12},
-		{role: agent, index: 14, calls: []call{{id: "call_14", tool: "fourth", arguments: []byte("{}")}}},
+		{role: system, text: "The timer is over.", index: 9},
+		{role: agent, index: 10, text: "print(1)", code: true, calls: []call{{answered: true, answer: "1"}}},
+		{role: agent, index: 12, calls: []call{{id: "call_12", tool: "third", arguments: []byte("{}"), answered: true, answer: "None"}}},
+		{role: agent, text: "Done", index: 14},
+		{role: agent, index: 16, calls: []call{{id: "call_16", tool: "fourth", arguments: []byte("{}")}}},
 	}
 	if diff := cmp.Diff(want, conversation(messages), cmp.AllowUnexported(step{}, call{})); diff != "" {
 		t.Errorf("steps (-want +got):\n%s", diff)

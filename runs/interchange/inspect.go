@@ -176,6 +176,9 @@ func (e *exporter) inspectHeader() inspectLog {
 	if e.run.Ended != nil {
 		ended, status = *e.run.Ended, "success"
 	}
+	if e.run.NotPlayed() > 0 {
+		status = "cancelled"
+	}
 	log := inspectLog{
 		Version: inspectVersion, Status: status, Stats: inspectStats{moment(started), moment(ended)},
 		Eval: inspectEval{

@@ -49,7 +49,7 @@ type rollout struct {
 	entry   *resultfile.ScenarioResult
 	outcome results.Outcome
 	name    analysis.RolloutName
-	// trial counts the rollouts of a scenario, from 1.
+	// trial is the number of its trial, from 1.
 	trial    int
 	messages []*worldv1.Message
 	steps    []step
@@ -79,10 +79,8 @@ func (e *exporter) each(do func(rollout) error) error {
 	for _, o := range e.run.Rollouts {
 		outcomes[o.Name] = o
 	}
-	trials := make(map[string]int)
 	for i, name := range analysis.NewRun("", e.summary, e.run).Names() {
 		entry := &e.summary.Scenarios[i]
-		trials[name.Scenario]++
 		messages, err := e.reader.Messages(entry.Name)
 		if errors.Is(err, fs.ErrNotExist) && outcomes[entry.Name].ContextSHA256 == "" {
 			continue // it never had a trajectory
@@ -90,11 +88,21 @@ func (e *exporter) each(do func(rollout) error) error {
 		if err != nil {
 			return err
 		}
-		if err := do(rollout{entry, outcomes[entry.Name], name, trials[name.Scenario], messages, conversation(messages)}); err != nil {
+		if err := do(rollout{entry, outcomes[entry.Name], name, trialOf(name), messages, conversation(messages)}); err != nil {
 			return fmt.Errorf("export %s: %w", entry.Name, err)
 		}
 	}
 	return nil
+}
+
+// trialOf returns the number of a rollout's trial, from 1. A run that was interrupted may lack the
+// trials before.
+func trialOf(name analysis.RolloutName) int {
+	scenario, trial, ok := results.CutTrial(name.Rollout)
+	if !ok || scenario != name.Scenario { // a run of one trial
+		return 1
+	}
+	return trial + 1
 }
 
 // score returns the rollout's score, nil without one.

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/toolsandbox/toolsandbox/internal/bom"
 	"github.com/toolsandbox/toolsandbox/original/resultfile"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/runs/analysis"
@@ -124,6 +125,7 @@ func readForeign(name string) ([]byte, error) {
 
 // parse reads the content of a file in the format that it has.
 func parse(name string, data []byte) (*foreignRun, error) {
+	data = bom.Trim(data)
 	if bytes.HasPrefix(data, []byte("PK\x03\x04")) {
 		return readInspect(name, data)
 	}
@@ -167,7 +169,7 @@ func decode(name string, data []byte, into any) error {
 		offset, what = broken.Offset, broken.Error()
 	}
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		offset, what = wrong.Offset, fmt.Sprintf("%s: expected %s, got %s", wrong.Field, jsonKind(wrong.Type.Kind().String()), wrong.Value)
+		offset, what = wrong.Offset, fmt.Sprintf("%s: expected %s, got %s", cmp.Or(wrong.Field, "document"), jsonKind(wrong.Type.Kind().String()), wrong.Value)
 	}
 	before := data[:min(max(offset-1, 0), int64(len(data)))]
 	return formatError(fmt.Sprintf("%s:%d:%d", name, 1+bytes.Count(before, []byte("\n")), len(before)-bytes.LastIndexByte(before, '\n')), "%s", what)
@@ -189,14 +191,12 @@ func jsonKind(kind string) string {
 	}
 }
 
-// rolloutName is unique in the run. taken has the number of rollouts that wanted each name.
-func rolloutName(scenario string, trial int, trials bool, taken map[string]int) string {
+// scenarioName is a name for a directory, unique in the run. taken has the number of scenarios that
+// wanted each name.
+func scenarioName(scenario string, taken map[string]int) string {
 	name := results.SafeName(scenario)
 	if strings.Trim(name, ".") == "" {
 		name = "rollout" + name
-	}
-	if trials {
-		name += results.TrialSuffix(trial)
 	}
 	unique := name
 	for taken[unique] > 0 {
@@ -207,22 +207,41 @@ func rolloutName(scenario string, trial int, trials bool, taken map[string]int) 
 	return unique
 }
 
+// numberTrials returns the number of trials of a scenario at most. A trial that comes again, as in
+// joined files, becomes one more of its scenario.
+func (f *foreignRun) numberTrials() int {
+	type place struct {
+		scenario string
+		trial    int
+	}
+	last, seen, trials := make(map[string]int), make(map[place]bool), 1
+	for _, r := range f.rollouts {
+		last[r.scenario] = max(last[r.scenario], r.trial)
+	}
+	for i := range f.rollouts {
+		r := &f.rollouts[i]
+		if seen[place{r.scenario, r.trial}] {
+			last[r.scenario]++
+			r.trial = last[r.scenario]
+		}
+		seen[place{r.scenario, r.trial}] = true
+		trials = max(trials, last[r.scenario]+1)
+	}
+	return trials
+}
+
 // run returns the run as those of ToolSandbox are read.
 func (f *foreignRun) run(name string) *analysis.Run {
-	record := &results.Run{Agent: results.Player{Name: f.agent}, User: results.Player{Name: cmp.Or(f.user, "unknown")}, Trials: 1}
+	record := &results.Run{Agent: results.Player{Name: f.agent}, User: results.Player{Name: cmp.Or(f.user, "unknown")}, Trials: f.numberTrials()}
+	summary, messages := &resultfile.Summary{}, make(map[string][]*worldv1.Message)
+	taken, names := make(map[string]int), make(map[string]string) // by scenario
 	for _, r := range f.rollouts {
-		record.Trials = max(record.Trials, r.trial+1)
-	}
-	summary, messages, taken := &resultfile.Summary{}, make(map[string][]*worldv1.Message), make(map[string]int)
-	for _, r := range f.rollouts {
-		played := rolloutName(r.scenario, r.trial, record.Trials > 1, taken)
-		messages[played] = messagesOf(r.turns)
-		entry := resultfile.ScenarioResult{Name: played, Categories: r.categories, ExceptionType: r.failure}
-		for _, t := range r.turns {
-			if !t.answer && t.speaker != worldv1.Role_ROLE_SYSTEM {
-				entry.TurnCount++
-			}
+		if names[r.scenario] == "" {
+			names[r.scenario] = scenarioName(r.scenario, taken)
 		}
+		played := results.RolloutName(names[r.scenario], r.trial, int(record.Trials))
+		messages[played] = messagesOf(r.turns)
+		entry := resultfile.ScenarioResult{Name: played, Categories: r.categories, ExceptionType: r.failure, TurnCount: countTurns(messages[played])}
 		outcome := results.Outcome{Name: played, Scored: r.score != nil, Calls: results.CountCalls(messages[played]), Seconds: r.seconds}
 		if r.score == nil {
 			outcome.FailureClass = "unknown"
@@ -235,6 +254,21 @@ func (f *foreignRun) run(name string) *analysis.Run {
 		summary.Scenarios, record.Rollouts = append(summary.Scenarios, entry), append(record.Rollouts, outcome)
 	}
 	return analysis.OpenRun(name, summary, results.NewReader(name, record, summary, messages))
+}
+
+// countTurns counts turns as the original does, from the first message of the agent on, since what
+// comes before is given. Calls of the agent and their answers are turns, those of the user are not.
+func countTurns(messages []*worldv1.Message) int {
+	const user, environment = worldv1.Role_ROLE_USER, worldv1.Role_ROLE_EXECUTION_ENVIRONMENT
+	count := 0
+	for _, m := range messages {
+		sender, recipient := m.GetSender(), m.GetRecipient()
+		byUser := sender == user && recipient == environment || sender == environment && recipient == user
+		if sender == worldv1.Role_ROLE_AGENT || count > 0 && sender != worldv1.Role_ROLE_SYSTEM && !byUser {
+			count++
+		}
+	}
+	return count
 }
 
 // messagesOf returns the messages of a conversation.

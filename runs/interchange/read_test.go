@@ -50,12 +50,19 @@ const tau2 = `{
   ]
 }`
 
-func load(t *testing.T, name, content string) (string, error) {
+// written returns the path of a new file.
+func written(t *testing.T, name, content string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
 	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	return path
+}
+
+func load(t *testing.T, name, content string) (string, error) {
+	t.Helper()
+	path := written(t, name, content)
 	_, err := Load(t.Context(), path, false, io.Discard)
 	return path, err
 }
@@ -79,7 +86,7 @@ func TestTau2(t *testing.T) {
 		t.Fatalf("rollouts: got %+v", rollouts)
 	}
 	first, second := rollouts[0], rollouts[1]
-	if *first.Score != 1 || first.Outcome.Calls != 2 || first.Outcome.Seconds != 2.5 || *first.Outcome.Usage.Agent.CostUSD != 0.25 {
+	if *first.Score != 1 || first.Turns != 7 || first.Outcome.Calls != 2 || first.Outcome.Seconds != 2.5 || *first.Outcome.Usage.Agent.CostUSD != 0.25 {
 		t.Errorf("first: got %+v, %+v", first, first.Outcome)
 	}
 	if second.Score != nil || *second.Entry.ExceptionType != "max_steps" || second.Outcome.FailureClass != "unknown" {
@@ -120,7 +127,7 @@ func TestNonsense(t *testing.T) {
 	for content, want := range map[string]string{
 		"":                                ":1:1 is not readable: unexpected end of JSON input; expected a file of ATIF",
 		"text":                            ":1:2 is not readable: invalid character 'e'",
-		"[]":                              "expected an object, got array",
+		"[]":                              ":1:1 is not readable: document: expected an object, got array",
 		"{}":                              "it has neither schema_version, as ATIF has, nor simulations",
 		"PK\x03\x04":                      "zip: not a valid zip file",
 		`{"schema_version": "ATIF-v2.0"}`: `schema_version: expected ATIF-v1.0 to ATIF-v1.8, got "ATIF-v2.0"`,
@@ -158,10 +165,43 @@ func TestEnormous(t *testing.T) {
 	const many = 100_000
 	taken := make(map[string]int)
 	for range many {
-		rolloutName("same", 0, false, taken)
+		scenarioName("same", taken)
 	}
-	if name := rolloutName("same", 0, false, taken); name != "same-100001" || rolloutName("same-7", 0, false, taken) != "same-7-2" {
+	if name := scenarioName("same", taken); name != "same-100001" || scenarioName("same-7", taken) != "same-7-2" {
 		t.Errorf("name of one more: got %s, want same-100001", name)
+	}
+}
+
+// TestTurns counts a turn for a message, a call and an answer from the agent's first turn on.
+func TestTurns(t *testing.T) {
+	t.Parallel()
+	content := `{"schema_version": "ATIF-v1.8", "steps": [{"source": "system", "message": "x"}, {"source": "user", "message": "x"},
+		{"source": "agent", "message": "", "tool_calls": [{"function_name": "f"}], "observation": {"results": [{"content": "1"}]}}, {"source": "user", "message": "x"}]}`
+	run, err := Load(t.Context(), written(t, "file", content), false, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := run.Rollouts()[0].Turns; got != 3 {
+		t.Errorf("turns: got %d, want 3", got)
+	}
+}
+
+// TestScenariosAndTrials reads scenarios whose names differ only in letters that directories lack,
+// and a trial that comes twice: none becomes a scenario of its own.
+func TestScenariosAndTrials(t *testing.T) {
+	t.Parallel()
+	content := "\ufeff" + `{"simulations": [{"task_id": "é"}, {"task_id": "è", "trial": 1}, {"task_id": "é", "trial": 1}, {"task_id": "è"}, {"task_id": "é"}]}`
+	run, err := Load(t.Context(), written(t, "results.json", content), false, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, r := range run.Rollouts() {
+		got = append(got, r.Name+" of "+r.Base)
+	}
+	want := []string{"__trial_0 of _", "_-2_trial_1 of _-2", "__trial_1 of _", "_-2_trial_0 of _-2", "__trial_2 of _"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("rollouts (-want +got):\n%s", diff)
 	}
 }
 

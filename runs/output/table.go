@@ -97,7 +97,9 @@ func (t *Table) LaTeX() string {
 
 var latexEscapes = strings.NewReplacer(
 	`\`, `\textbackslash{}`, `&`, `\&`, `%`, `\%`, `$`, `\$`, `#`, `\#`, `_`, `\_`, `{`, `\{`, `}`, `\}`,
-	`~`, `\textasciitilde{}`, `^`, `\textasciicircum{}`, "–", "--", "…", `\dots{}`,
+	`~`, `\textasciitilde{}`, `^`, `\textasciicircum{}`, "–", "--", "…", `\dots{}`, "→", `$\to$`,
+	// The default encoding of LaTeX prints other characters for these.
+	`<`, `\textless{}`, `>`, `\textgreater{}`, `|`, `\textbar{}`,
 )
 
 // Fit renders the table for a terminal of a width, 0 if unlimited: it wraps the cells of the widest

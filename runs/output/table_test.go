@@ -47,3 +47,14 @@ func TestColumns(t *testing.T) {
 		}
 	}
 }
+
+// TestLaTeX escapes what the default encoding of LaTeX prints as something else, or not at all.
+func TestLaTeX(t *testing.T) {
+	numbers := output.NewNumbers(table.Row{"a_b", "p"})
+	numbers.Append(table.Row{"x|y & 5 % → {#}", "< 0.001"})
+	const want = "\\begin{tabular}{lr}\n\\toprule\na\\_b & p \\\\\n\\midrule\n" +
+		"x\\textbar{}y \\& 5 \\% $\\to$ \\{\\#\\} & \\textless{} 0.001 \\\\\n\\bottomrule\n\\end{tabular}"
+	if got := numbers.LaTeX(); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}

@@ -15,11 +15,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/runs/storage"
 )
 
-// DecisionFile holds, beside the runs of agents that were compared, what they show.
-const DecisionFile = "decision.json"
-
 // Decision is what the runs of agents show that were played until their comparison was decided.
-// It is the content of DecisionFile.
+// It is the content of results.DecisionFile.
 type Decision struct {
 	// Agents are the agents, --agent first.
 	Agents []AgentMean `json:"agents"`
@@ -83,9 +80,9 @@ func newDecision(found sequential.Result, runs []*opened) *Decision {
 func (d *Decision) store(dir string) error {
 	data, err := json.MarshalIndent(d, "", "    ")
 	if err != nil {
-		return fmt.Errorf("encode %s: %w", DecisionFile, err)
+		return fmt.Errorf("encode %s: %w", results.DecisionFile, err)
 	}
-	return results.WriteFile(storage.Join(dir, DecisionFile), append(data, '\n'))
+	return results.WriteFile(storage.Join(dir, results.DecisionFile), append(data, '\n'))
 }
 
 // write writes the decision for a person.

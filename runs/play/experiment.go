@@ -123,6 +123,7 @@ func (o *Options) cell(ctx context.Context, args []string, c process.Cell, stder
 	own := New(o.program)
 	flags := pflag.NewFlagSet("run", pflag.ContinueOnError)
 	own.RegisterFlags(flags)
+	process.RejectLeadingZeros(flags)
 	directory := storage.Join(o.out, c.Name)
 	if err := errors.Join(process.CopyFlags(flags, o.flags), flags.Set("out", directory), c.Set(flags)); err != nil {
 		return nil, err

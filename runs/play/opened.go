@@ -110,7 +110,11 @@ func (r *opened) create(ctx context.Context, nothing bool) (stored map[string]bo
 	}
 	played := false
 	if r.resume {
-		if stored, err = prepared.Stored(ctx, record.SweepID); err != nil {
+		stored, err = prepared.Stored(ctx, record.SweepID)
+		if errors.Is(err, sweep.ErrDeleted) { // its files are whole
+			return nil, process.UsageErrorf("--resume: %w, so nothing of the run in %s can be played again; its files stay", err, r.directory.path)
+		}
+		if err != nil {
 			return nil, err
 		}
 		if err := r.checkResults(r.collector, stored, r.stderr); err != nil {

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/encoding/protodelim"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/toolsandbox/toolsandbox/internal/process"
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	"github.com/toolsandbox/toolsandbox/runs/results"
@@ -129,6 +130,9 @@ func (r *recording) open(dir string) (spec sweep.Spec, run *results.Run, err err
 	}
 	if run, err = results.ReadRun(dir); err != nil {
 		return sweep.Spec{}, nil, err
+	}
+	if run.SpecificationSHA256 == "" {
+		return sweep.Spec{}, nil, process.UsageErrorf("the run in %s has not come to its end: complete it with its own flags and --resume", dir)
 	}
 	if _, err := readVerified(storage.Join(r.dir, specificationFile), run.SpecificationSHA256); err != nil {
 		return sweep.Spec{}, nil, err

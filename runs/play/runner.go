@@ -37,6 +37,8 @@ const (
 	defaultMaxBytes          = 4 << 20
 	// maxParallel is the proto's bound of --parallel.
 	maxParallel = 100000
+	// maxRollouts is the largest number of rollouts of a run.
+	maxRollouts = 1_000_000
 	// maxRepeatLimit is the proto's bound of --repeat-limit.
 	maxRepeatLimit = 1000
 )
@@ -183,7 +185,7 @@ func (o *Options) prepare(ctx context.Context, stderr io.Writer, args []string) 
 	if err := o.validate(); err != nil {
 		return sweep.Spec{}, process.UsageErrorf("%w", err)
 	}
-	if err := errors.Join(o.rejectIneffective(spec), o.checkFloors(spec)); err != nil {
+	if err := errors.Join(o.rejectIneffective(spec), o.checkFloors(spec), checkRollouts(spec)); err != nil {
 		return sweep.Spec{}, err
 	}
 	if spec.Limit, err = o.spend.limit(spec); err != nil {
@@ -194,10 +196,22 @@ func (o *Options) prepare(ctx context.Context, stderr io.Writer, args []string) 
 	return spec, CheckSockets(o.installation, spec)
 }
 
+// checkRollouts bounds the rollouts of a run, of which each takes about a kilobyte of memory before
+// the first is played.
+func checkRollouts(spec sweep.Spec) error {
+	if n := spec.Rollouts(); n > maxRollouts {
+		return process.UsageErrorf("--trials: %d rollouts given in all, expected at most %d: play fewer scenarios, variants or trials", n, maxRollouts)
+	}
+	return nil
+}
+
 // validate checks the ranges of the flags outside the specification.
 func (o *Options) validate() error {
 	if o.wait < 0 {
 		return fmt.Errorf("--wait: %s given, expected 0s or more, e.g. 5m", o.wait)
+	}
+	if storage.IsBucket(o.dataDir) {
+		return fmt.Errorf("--data-dir: %s is %w: it is in a bucket, and the services' data stays on this machine", o.dataDir, storage.ErrNoDirectory)
 	}
 	return errors.Join(o.log.Validate(), o.telemetry.Validate(), o.checkTraceUI(), o.installation.Network.Validate(), o.installation.ToolHost.Validate(),
 		o.installation.AgentGateway.Validate(), o.installation.Orchestrator.Validate())

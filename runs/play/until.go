@@ -66,7 +66,11 @@ func (o *Options) checkUntil() error {
 	if user, err := player.Parse(worldv1.Role_ROLE_USER, o.user); err == nil && atTerminal(user) || slices.ContainsFunc(append(o.until.against, o.agent), isTerminal) {
 		return process.UsageErrorf("--agent, --against, --user: a person at the terminal cannot play until a comparison is decided")
 	}
-	for _, name := range []string{"replay", "fork", "sweep-id", "data-dir", "floors", "attach-listen"} {
+	refused := []string{"replay", "fork", "sweep-id", "data-dir", "floors", "attach-listen"}
+	if len(o.until.against) > 0 {
+		refused = append(refused, "metrics-listen") // each run has its own services
+	}
+	for _, name := range refused {
 		if process.IsSet(o.flags.Lookup(name)) {
 			return process.UsageErrorf("--%s: given, but it does not go with --until-decided, --until-width and --against", name)
 		}
@@ -122,13 +126,19 @@ func (o *Options) runUntil(ctx context.Context, args []string, stdin io.Reader, 
 	if err != nil {
 		return err
 	}
-	c := &competition{until: o.until}
-	for _, options := range all {
-		prepared, err := options.prepareRun(ctx, args, stderr)
-		if err != nil {
-			return c.close(err)
+	prepared := make([]preparedRun, len(all))
+	for i, options := range all { // a mistake is told before anything is written
+		prepared[i], err = options.prepareRun(ctx, args, stderr)
+		switch {
+		case err != nil && i > 0: // that of --agent is not wrong
+			return fmt.Errorf("--against %s: %w", options.agent, err)
+		case err != nil:
+			return err
 		}
-		runCtx, run, err := options.openRun(ctx, prepared, nil, stdin, stdout, stderr)
+	}
+	c := &competition{until: o.until}
+	for i, options := range all {
+		runCtx, run, err := options.openRun(ctx, prepared[i], nil, stdin, stdout, stderr)
 		if err != nil {
 			return c.close(err)
 		}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"path/filepath"
+	"strings"
 
 	"github.com/toolsandbox/toolsandbox/internal/process"
 	"github.com/toolsandbox/toolsandbox/original/resultfile"
@@ -36,6 +37,17 @@ func OpenFinished(ctx context.Context, dir string, acceptEdits bool, warnings io
 		return nil, nil, WithAdvice(dir, err)
 	}
 	return summary, reader, warnNotPlayed(warnings, dir, reader.Run())
+}
+
+// RunsOf returns the directories of the runs that a path names, as results.RunsOf does. Warnings
+// name those without results.
+func RunsOf(path string, warnings io.Writer) ([]string, error) {
+	dirs, without, err := results.RunsOf(path)
+	if err != nil || len(without) == 0 {
+		return dirs, err
+	}
+	return dirs, Warn(warnings, "%d of the %d runs of the experiment in %s have no results, and are missing here: %s; toolsandbox run --out %s --resume with its flags plays them",
+		len(without), len(dirs)+len(without), path, strings.Join(without, ", "), ShellWord(path))
 }
 
 // noSummary is the error for a directory without the results of a run.

@@ -171,6 +171,9 @@ func (r *Rescore) Write() error {
 				all[i] = i
 			}
 			run.Totals.CauseCounts = r.countCauses(all)
+			if slices.ContainsFunc(r.Outcome.Moved, func(m report.ScoreChange) bool { return m.Before != nil }) {
+				run.Totals.Floors = nil // they are those of the milestones before
+			}
 		}
 	}
 	if changed {

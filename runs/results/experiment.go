@@ -15,6 +15,10 @@ import (
 // ExperimentFile describes the runs of an experiment, in the directory above theirs.
 const ExperimentFile = "experiment.json"
 
+// DecisionFile holds what the runs of agents show that were played until they were told apart, in
+// the directory above theirs.
+const DecisionFile = "decision.json"
+
 // Experiment is the content of ExperimentFile.
 type Experiment struct {
 	// Runs are in the order in which they are played.
@@ -31,24 +35,33 @@ type ExperimentRun struct {
 
 // ReadExperiment reads ExperimentFile of a directory. The error wraps fs.ErrNotExist without one.
 func ReadExperiment(dir string) (*Experiment, error) {
-	path := storage.Join(dir, ExperimentFile)
-	data, err := storage.ReadFile(path)
-	if errors.Is(err, syscall.ENOTDIR) { // dir is a file
-		return nil, fs.ErrNotExist
-	}
-	if err != nil {
-		return nil, err
-	}
 	experiment := &Experiment{}
-	if err := json.Unmarshal(data, experiment); err != nil {
-		return nil, fmt.Errorf("read %s: %w", path, err)
+	if err := readAbove(dir, ExperimentFile, experiment); err != nil {
+		return nil, err
 	}
 	for _, run := range experiment.Runs {
 		if run.Directory != filepath.Base(run.Directory) || !filepath.IsLocal(run.Directory) {
-			return nil, fmt.Errorf("read %s: %q is no directory in it", path, run.Directory)
+			return nil, fmt.Errorf("read %s: %q is no directory in it", storage.Join(dir, ExperimentFile), run.Directory)
 		}
 	}
 	return experiment, nil
+}
+
+// readAbove reads a JSON file of a directory of several runs. The error wraps fs.ErrNotExist
+// without one.
+func readAbove(dir, name string, into any) error {
+	path := storage.Join(dir, name)
+	data, err := storage.ReadFile(path)
+	if errors.Is(err, syscall.ENOTDIR) { // dir is a file
+		return fs.ErrNotExist
+	}
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(data, into); err != nil {
+		return fmt.Errorf("read %s: %w", path, err)
+	}
+	return nil
 }
 
 // WriteExperiment writes ExperimentFile. Runs that an existing one lists besides stay in it.
@@ -73,32 +86,73 @@ func WriteExperiment(dir string, experiment *Experiment) error {
 	return WriteFile(storage.Join(dir, ExperimentFile), append(data, '\n'))
 }
 
-// RunsOf returns the directories of the runs of an experiment, without those that have not been
-// played; the directory itself if it holds no experiment.
-func RunsOf(dir string) ([]string, error) {
-	experiment, err := ReadExperiment(dir)
+// RunsOf returns the directories of the runs of an experiment, or of agents that were compared
+// until they were told apart, and the names of those without results. A directory with neither is a
+// run itself.
+func RunsOf(dir string) (dirs, without []string, err error) {
+	names, err := runNames(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return []string{dir}, nil
+		return []string{dir}, nil, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var dirs []string
-	for _, run := range experiment.Runs {
-		if path := storage.Join(dir, run.Directory); isFile(path, SummaryFile) || hasTables(path) {
+	for _, name := range names {
+		if path := storage.Join(dir, name); hasResults(path) {
 			dirs = append(dirs, path)
+		} else {
+			without = append(without, name)
 		}
 	}
 	if len(dirs) == 0 {
-		return nil, fmt.Errorf("%s: none of the %d runs of the experiment has results: continue it with --resume", dir, len(experiment.Runs))
+		return nil, nil, fmt.Errorf("%s: none of the %d runs of the experiment has results: continue it with --resume", dir, len(names))
 	}
-	return dirs, nil
+	return dirs, without, nil
 }
 
-// hasTables reports whether a run's directory has a part of the tables.
-func hasTables(dir string) bool {
-	numbers, _, err := partNumbers(dir, rolloutsTable)
-	return err == nil && len(numbers) > 0
+// runNames returns the names of the directories of the runs in a directory. The error wraps
+// fs.ErrNotExist if it does not say that it has some.
+func runNames(dir string) ([]string, error) {
+	experiment, err := ReadExperiment(dir)
+	if err == nil {
+		names := make([]string, len(experiment.Runs))
+		for i, run := range experiment.Runs {
+			names[i] = run.Directory
+		}
+		return names, nil
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	var decision struct {
+		Agents []struct {
+			Directory string `json:"directory"`
+		} `json:"agents"`
+	}
+	if err := readAbove(dir, DecisionFile, &decision); err != nil {
+		return nil, err
+	}
+	if len(decision.Agents) == 0 { // another program's file of that name
+		return nil, fs.ErrNotExist
+	}
+	names := make([]string, len(decision.Agents))
+	for i, agent := range decision.Agents {
+		names[i] = filepath.Base(agent.Directory)
+	}
+	return names, nil
+}
+
+// hasResults reports whether a run's directory has the results of its last end. Those that cannot
+// be read count: their reader says why.
+func hasResults(dir string) bool {
+	if isFile(dir, SummaryFile) {
+		return true
+	}
+	run, err := ReadRunFile(dir)
+	if err != nil {
+		return !errors.Is(err, fs.ErrNotExist)
+	}
+	return run.Totals != nil
 }
 
 // ExperimentOf returns the directory of the experiment that a run's directory belongs to.

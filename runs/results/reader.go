@@ -187,6 +187,9 @@ func contextPath(name string) string { return storage.Join(TrajectoriesDirectory
 // readFile reads a file of a run by its path below the run's directory.
 func readFile[T any](r *Reader, name string, parse func([]byte) (*T, error)) (*T, error) {
 	data, err := storage.ReadFile(storage.Join(r.dir, name))
+	if errors.Is(err, fs.ErrNotExist) && r.digests[name] != "" { // the run wrote it
+		return nil, damagedError(r.dir, name, fs.ErrNotExist)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read results: %w", err)
 	}

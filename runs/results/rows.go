@@ -187,6 +187,7 @@ func callRows(k key, messages []*worldv1.Message) []callRow {
 	open := make(map[worldv1.Role][]int) // unanswered calls, by caller
 	for _, m := range messages {
 		switch sender, recipient := m.GetSender(), m.GetRecipient(); {
+		case !world.VisibleTo(m, environment): // a demonstration for the user, which nobody executes
 		case recipient == environment && (sender == worldv1.Role_ROLE_AGENT || sender == worldv1.Role_ROLE_USER):
 			line := callRow{key: k, Index: m.GetIndex(), Caller: world.RoleName(sender)}
 			if call := m.GetCall(); call != nil {

@@ -7,38 +7,62 @@ type Spread struct {
 	Between, Within float64
 }
 
-// SpreadOf estimates the spread of observations by the method of moments. ok is false without two
-// clusters, or without a cluster of two observations.
-func SpreadOf(observations []Observation) (s Spread, ok bool) {
-	groups := make(map[string][]float64)
-	var order []string
+// byCluster returns the values of each cluster, in the order of the first observation of each.
+func byCluster(observations []Observation) [][]float64 {
+	var groups [][]float64
+	at := make(map[string]int)
 	for _, o := range observations {
-		if groups[o.Cluster] == nil {
-			order = append(order, o.Cluster)
+		i, ok := at[o.Cluster]
+		if !ok {
+			i = len(groups)
+			at[o.Cluster], groups = i, append(groups, nil)
 		}
-		groups[o.Cluster] = append(groups[o.Cluster], o.Value)
+		groups[i] = append(groups[i], o.Value)
 	}
-	n, g := float64(len(observations)), float64(len(order))
-	if g < 2 || n <= g {
-		return Spread{}, false
+	return groups
+}
+
+func plainMean(values []float64) float64 {
+	mean := 0.0
+	for _, v := range values {
+		mean += v / float64(len(values))
 	}
-	all := MeanOf(observations).Mean
-	within, between, sizes := 0.0, 0.0, 0.0
-	for _, cluster := range order {
-		values := groups[cluster]
-		size, mean := float64(len(values)), 0.0
-		for _, v := range values {
-			mean += v / size
-		}
+	return mean
+}
+
+// WithinOf estimates the variance between the observations of one cluster. ok is false without a
+// cluster of two observations.
+func WithinOf(observations []Observation) (within float64, ok bool) {
+	groups := byCluster(observations)
+	if len(observations) <= len(groups) {
+		return 0, false
+	}
+	for _, values := range groups {
+		mean := plainMean(values)
 		for _, v := range values {
 			within += (v - mean) * (v - mean)
 		}
+	}
+	return variance(within / float64(len(observations)-len(groups))), true
+}
+
+// SpreadOf estimates the spread of observations by the method of moments. ok is false without two
+// clusters, or without a cluster of two observations.
+func SpreadOf(observations []Observation) (s Spread, ok bool) {
+	groups := byCluster(observations)
+	n, g := float64(len(observations)), float64(len(groups))
+	within, ok := WithinOf(observations)
+	if g < 2 || !ok {
+		return Spread{}, false
+	}
+	all, between, sizes := MeanOf(observations).Mean, 0.0, 0.0
+	for _, values := range groups {
+		size, mean := float64(len(values)), plainMean(values)
 		between += size * (mean - all) * (mean - all)
 		sizes += size * size
 	}
-	within /= n - g
 	typical := (n - sizes/n) / (g - 1)
-	return Spread{Between: variance((between/(g-1) - within) / typical), Within: variance(within)}, true
+	return Spread{Between: variance((between/(g-1) - within) / typical), Within: within}, true
 }
 
 // variance returns an estimate of a variance, 0 for a negative one and for one of rounding.

@@ -277,6 +277,12 @@ func TestTooFew(t *testing.T) {
 	if i := statistics.ExactRate(nil); i != (statistics.Interval{Low: 0, High: 1}) {
 		t.Errorf("ExactRate of nothing: got %v, want 0 to 1", i)
 	}
+	if within, ok := statistics.WithinOf(one); !ok || within != 0.5 {
+		t.Errorf("WithinOf %v: got %v and %t, want 0.5", one, within, ok)
+	}
+	if _, ok := statistics.WithinOf(one[:1]); ok {
+		t.Error("WithinOf one observation: got one")
+	}
 	if _, ok := (statistics.Trials{Count: 2, Passed: 1}).AnyOf(3); ok {
 		t.Error("AnyOf three of two trials: got a number")
 	}

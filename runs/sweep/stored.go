@@ -2,6 +2,7 @@ package sweep
 
 import (
 	"context"
+	"fmt"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -11,7 +12,8 @@ import (
 )
 
 // Stored returns which rollouts of a sweep have a readable result, and whether it is final: a
-// score, or a failure that is not played again. It is nil for an unknown sweep.
+// score, or a failure that is not played again. It is nil for an unknown sweep. The error wraps
+// ErrDeleted for one that was deleted.
 func (s *Sweep) Stored(ctx context.Context, id string) (map[string]bool, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -24,7 +26,11 @@ func (s *Sweep) Stored(ctx context.Context, id string) (map[string]bool, error) 
 		event, err := stream.Recv()
 		switch {
 		case status.Code(err) == codes.NotFound:
-			return nil, nil
+			now, err := s.state(ctx, id)
+			if err == nil && now.GetDeleted() {
+				err = fmt.Errorf("sweep %s %w", id, ErrDeleted)
+			}
+			return nil, err
 		case err != nil:
 			return nil, WrapStatus("look for earlier results", err)
 		case event.GetResult() != nil:

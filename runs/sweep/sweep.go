@@ -40,6 +40,9 @@ const (
 // ErrHasResults means that the sweep has results from an earlier run, or was deleted.
 var ErrHasResults = errors.New("this sweep has results, or was deleted")
 
+// ErrDeleted means that the sweep was deleted: its id is taken for ever.
+var ErrDeleted = errors.New("was deleted")
+
 // SpendLimitError means that the sweep has reached its spend limit. It continues when it is created
 // with a higher limit.
 type SpendLimitError struct {
@@ -176,14 +179,10 @@ func (s *Sweep) Claim(ctx context.Context) (id string, err error) {
 		// Creating a sweep with results would change an earlier run's spend limit, and queue its
 		// remaining rollouts.
 		stored, err := s.Stored(ctx, s.ID())
-		if err != nil {
-			return "", err
-		}
-		now, err := s.state(ctx, s.ID())
 		switch {
-		case err != nil:
+		case err != nil && !errors.Is(err, ErrDeleted):
 			return "", err
-		case len(stored) == 0 && !now.GetDeleted():
+		case err == nil && len(stored) == 0:
 			s.claimed = true
 			return s.ID(), nil
 		case !s.Derived(s.ID()):

@@ -214,6 +214,9 @@ func TestCreateAfterDeletion(t *testing.T) {
 	if _, err := named.Claim(t.Context()); !errors.Is(err, sweep.ErrHasResults) {
 		t.Errorf("Claim of the id of a deleted sweep: got %v, want %v", err, sweep.ErrHasResults)
 	}
+	if _, err := named.Stored(t.Context(), "night"); !errors.Is(err, sweep.ErrDeleted) {
+		t.Errorf("Stored of a deleted sweep: got %v, want %v", err, sweep.ErrDeleted)
+	}
 }
 
 // TestResumeAfterRequeue resumes a sweep of which others have begun rounds. It begins a later one.

@@ -265,7 +265,7 @@ func OpenAll(
 			sources = append(sources, source)
 			continue
 		}
-		dirs, err := results.RunsOf(arg)
+		dirs, err := report.RunsOf(arg, warnings)
 		if err != nil {
 			return nil, err
 		}

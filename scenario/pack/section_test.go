@@ -59,6 +59,8 @@ func TestScenarioFileErrors(t *testing.T) {
 			`a.yaml:1:1: o/e: is "o/e", expected up to 200 letters, digits, dots, dashes and underscores that start with a letter or digit`},
 		{"name of a variant", named("one", testScenario) + named("one_confirmation", testScenario),
 			"a.yaml:17:1: one_confirmation: ends in _confirmation, as the names of variants do, by which scores cluster: take another name, or list its augmentations"},
+		{"name of a trial", named("one", testScenario) + named("one_trial_0", testScenario),
+			"a.yaml:17:1: one_trial_0: ends in _trial_0, as the names of trials do, by which their scenarios are found: take another name"},
 		{"tab", "one:\n\tworld: base\n", "a.yaml:2:1: document: not readable as YAML: the line is indented with a tab; write spaces, two for each level"},
 		{"anchor", "one: &a\n  world: base\ntwo: *a\n", "a.yaml:1:6: one: anchors and aliases are not read; write the value out"},
 	} {

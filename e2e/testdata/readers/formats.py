@@ -22,7 +22,8 @@ def equal(what: str, got: object, want: object) -> None:
 
 def context(name: str) -> list[dict]:
     rows = json.loads((run / "trajectories" / name / "execution_context.json").read_text())["_dbs"]["SANDBOX"]
-    return [row for row in rows if "AGENT" in (row["sender"], row["recipient"])]
+    seen = [row for row in rows if "AGENT" in (row["visible_to"] or ["AGENT"])]  # no demonstrations for the user
+    return [row for row in seen if "AGENT" in (row["sender"], row["recipient"])]
 
 
 trajectories = {path.stem: Trajectory.model_validate_json(path.read_text()) for path in (exports / "atif").glob("*.json")}

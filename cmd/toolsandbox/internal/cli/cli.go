@@ -92,6 +92,10 @@ whole trajectory against a graph of milestones to reach and minefields to avoid.
 		return nil
 	}
 	root.AddCommand(newRun(), newConfig(), newScenario(), newPack(), newTools(), newAgents(), newProbe(), newServe(), newBus(), newBench(), newSession(), newExplain(), newScore(), newReport(), newCompare(), newView(), newPlan(), newExport(), newSweep(), newEuroEval(), newVersion())
+	visitCommands(root, func(cmd *cobra.Command) {
+		process.RejectLeadingZeros(cmd.Flags())
+		process.RejectLeadingZeros(cmd.PersistentFlags())
+	})
 	asGroup(root)
 	describeExitCodes(root)
 	complete(root)

@@ -9,7 +9,6 @@ import (
 	"github.com/toolsandbox/toolsandbox/runs/analysis"
 	"github.com/toolsandbox/toolsandbox/runs/interchange"
 	"github.com/toolsandbox/toolsandbox/runs/report"
-	"github.com/toolsandbox/toolsandbox/runs/results"
 )
 
 const (
@@ -32,6 +31,9 @@ eight runs.`,
   toolsandbox run --agent random --trials 3 --out floor
   toolsandbox compare idle floor`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if asJSON && cmd.Flags().Changed("format") {
+				return process.UsageErrorf("--format: given with --json, expected one of them")
+			}
 			runs, err := loadRuns(cmd, args, mostRuns, acceptEdits)
 			if err != nil {
 				return err
@@ -65,7 +67,10 @@ func loadRuns(cmd *cobra.Command, args []string, most int, acceptEdits bool) ([]
 	}
 	var dirs []string
 	for _, arg := range args {
-		found, err := results.RunsOf(arg)
+		if arg == "" {
+			return nil, process.UsageErrorf("RUN: empty, expected the directory of a run")
+		}
+		found, err := report.RunsOf(arg, cmd.ErrOrStderr())
 		if err != nil {
 			return nil, err
 		}

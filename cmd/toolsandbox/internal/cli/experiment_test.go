@@ -114,10 +114,14 @@ func TestExperimentSpendLimit(t *testing.T) {
 // TestExperimentErrors checks that mistakes are reported with their place before anything is
 // played.
 func TestExperimentErrors(t *testing.T) {
+	long := strings.Repeat("n", 60)
 	for text, want := range map[string]string{
+		strings.ReplaceAll("agent: [{name: N, agent: oracle}]\nseed: [{name: N, seed: 1}]\nuser-prompt: [{name: N, user-prompt: goal}]\nuser-sees: [{name: N, user-sees: calls}]\n", "N", long): "mine.yaml:4:1: user-sees: with it a combination has a name of 276 bytes, expected at most 255, as a directory's: give alternatives shorter names",
 		"agent: [oracle, orcale]\nseed: [1, 2]\n":                                     `mine.yaml:1:17: --agent: unknown agent "orcale"; `,
 		"agent: [oracle, {agent: unhelpful, temperature: 1}]\n":                       "mine.yaml:1:36: --temperature: given, but --agent is not a model",
 		"agent: oracle\nuser: [scripted, {name: again, user: scripted, trials: 0}]\n": "mine.yaml:2:48: --trials: 0 given, expected 1 to 100000",
+		"agent: oracle\nseed: [1, 010]\n":                                             `mine.yaml:2:11: seed: "010" given, expected a whole number, e.g. 3`,
+		"agent: oracle\ntrials: 010\n":                                                `mine.yaml:2:1: trials: "010" given, expected a whole number, e.g. 3`,
 		"agent: [oracle]\nsweep-id: night\n":                                          "mine.yaml:2:1: --sweep-id: given, but the settings file lists alternatives",
 		"agent: [oracle, unhelpful]\nagainst: [oracle]\n":                             "mine.yaml:2:1: --against: given, but the settings file lists alternatives",
 		"agent: [oracle, unhelpful]\nuntil-decided: true\n":                           "mine.yaml:2:1: --until-decided: given, but the settings file lists alternatives",
@@ -146,13 +150,35 @@ func TestExperimentOfAnotherShape(t *testing.T) {
 	if code, _, stderr := experiment("--resume"); code != 0 {
 		t.Fatal(stderr)
 	}
-	runs, err := results.RunsOf("out")
-	if want := "out/agent=oracle out/agent=random out/agent=unhelpful"; err != nil || strings.Join(runs, " ") != want {
-		t.Errorf("runs: got %v, %v, want %s", runs, err, want)
+	runs, without, err := results.RunsOf("out")
+	if want := "out/agent=oracle out/agent=random out/agent=unhelpful"; err != nil || strings.Join(runs, " ") != want || len(without) > 0 {
+		t.Errorf("runs: got %v, %v without results, %v, want %s", runs, without, err, want)
 	}
 	code, _, stderr := experiment("--resume", "--trials", "2")
 	if code != process.ExitUsage || !strings.Contains(stderr, "out/agent=oracle started with other flags, which change results: --trials was 1, is 2") {
 		t.Errorf("with other trials: got %d and %s", code, stderr)
+	}
+}
+
+// TestExperimentReportedInPart reports an experiment some of whose runs have no results: it names
+// them. Files of a run that was killed are none.
+func TestExperimentReportedInPart(t *testing.T) {
+	writeSettings(t, "agent: [oracle, unhelpful, random]\nscenarios: [turn_off_wifi]\nresults: [parquet]\n")
+	if code, _, stderr := experiment(); code != 0 {
+		t.Fatal(stderr)
+	}
+	if err := os.RemoveAll("out/agent=random"); err != nil {
+		t.Fatal(err)
+	}
+	killed := readRunFile(t, "out/agent=unhelpful")
+	killed.Totals, killed.Ended = nil, nil
+	if err := results.WriteRun("out/agent=unhelpful", killed); err != nil {
+		t.Fatal(err)
+	}
+	code, stdout, stderr := command("report", "out")
+	const want = "toolsandbox: 2 of the 3 runs of the experiment in out have no results, and are missing here: agent=unhelpful, agent=random; toolsandbox run --out out --resume with its flags plays them\n"
+	if code != 0 || !strings.HasPrefix(stdout, "A: out/agent=oracle, ") || strings.Contains(stdout, "B: ") || stderr != want {
+		t.Errorf("got %d, %s and\n%s\nwant 0, one run and\n%s", code, stdout, stderr, want)
 	}
 }
 

@@ -68,9 +68,12 @@ func (o *exportRunOptions) run(ctx context.Context, dir string, stdout, stderr i
 	case whole && o.out == "":
 		return process.UsageErrorf("--out: missing, expected a directory for the files")
 	}
-	for _, table := range o.tables {
+	for i, table := range o.tables {
 		if !slices.Contains(results.TableNames(), table) {
 			return process.UsageErrorf("--table: %q given, expected one of %s", table, strings.Join(results.TableNames(), ", "))
+		}
+		if slices.Contains(o.tables[:i], table) {
+			return process.UsageErrorf("--table: %s given twice", table)
 		}
 	}
 	if !whole && o.out == "" && len(o.tables) != 1 {

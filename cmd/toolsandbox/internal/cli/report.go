@@ -1,12 +1,15 @@
 package cli
 
 import (
+	"path/filepath"
+
 	"github.com/spf13/cobra"
 
 	"github.com/toolsandbox/toolsandbox/internal/process"
 	"github.com/toolsandbox/toolsandbox/runs/analysis"
 	"github.com/toolsandbox/toolsandbox/runs/figure"
 	"github.com/toolsandbox/toolsandbox/runs/report"
+	"github.com/toolsandbox/toolsandbox/runs/storage"
 )
 
 func newReport() *cobra.Command {
@@ -27,11 +30,16 @@ directory of the original, or a file of another tool (see docs/results.md); ther
 			switch {
 			case len(args) == 0:
 				return process.UsageErrorf("RUN: missing, expected a run's directory")
+			case asJSON && cmd.Flags().Changed("format"):
+				return process.UsageErrorf("--format: given with --json, expected one of them")
 			case !(passAt > 0 && passAt <= 1):
 				return process.UsageErrorf("--pass-at: %v given, expected more than 0 and at most 1", passAt)
 			}
 			runs, err := loadRuns(cmd, args, mostReported, acceptEdits)
 			if err != nil {
+				return err
+			}
+			if err := rejectTwice(runs); err != nil {
 				return err
 			}
 			reported, err := analysis.NewReport(cmd.Context(), runs, passAt)
@@ -57,4 +65,24 @@ directory of the original, or a file of another tool (see docs/results.md); ther
 	cmd.Flags().StringVar(&plots, "plots", "", "`directory` for figures of the scores, as SVG and PNG (default: none)")
 	addAcceptEdits(cmd.Flags(), &acceptEdits)
 	return cmd
+}
+
+// rejectTwice rejects a run that is given twice, such as once with its experiment: its rollouts
+// would count as further trials.
+func rejectTwice(runs []*analysis.Run) error {
+	known := make(map[string]string)
+	for _, run := range runs {
+		path, err := storage.Abs(run.Directory)
+		if err != nil {
+			return err
+		}
+		if resolved, err := filepath.EvalSymlinks(path); err == nil { // there are none in a bucket
+			path = resolved
+		}
+		if first, ok := known[path]; ok {
+			return process.UsageErrorf("RUN: %s and %s are the same run, expected each run once", first, run.Directory)
+		}
+		known[path] = run.Directory
+	}
+	return nil
 }
