@@ -14,7 +14,6 @@ import (
 
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
-	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
 // TestSatisfiesRules compares the generated checks of requests with protovalidate: with each field
@@ -26,7 +25,6 @@ func TestSatisfiesRules(t *testing.T) {
 		t.Fatal(err)
 	}
 	scripted := turn(conversation(2))
-	scripted.Scripted = &worldv1.ScriptTurn{Calls: []*worldv1.ToolCall{{Tool: "tool"}}}
 	scripted.Player = &agentgwv1.Player{Name: "oracle", Kind: &agentgwv1.Player_Scripted{Scripted: &agentgwv1.Scripted{Source: agentgwv1.Scripted_SOURCE_SCENARIO}}}
 	execute := &toolhostv1.ExecuteRequest{SessionId: "s.0", Calls: conversation(1), Now: proto.Float64(1)}
 	requests := []proto.Message{scripted, turn(conversation(2)), execute}

@@ -177,7 +177,7 @@ func TestWriteInto(t *testing.T) {
 // TestBucket draws into no bucket, nor into a directory called after one.
 func TestBucket(t *testing.T) {
 	t.Chdir(t.TempDir())
-	if _, err := figure.Write("s3://bucket/figures", reportOf(t, run(true, 0.5))); !errors.Is(err, storage.ErrNoDirectory) {
+	if _, err := figure.Write(t.Context(), "s3://bucket/figures", reportOf(t, run(true, 0.5))); !errors.Is(err, storage.ErrNoDirectory) {
 		t.Errorf("got %v, want %v", err, storage.ErrNoDirectory)
 	}
 	if names, err := os.ReadDir("."); err != nil || len(names) > 0 {

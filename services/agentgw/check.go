@@ -65,8 +65,8 @@ func (c checker) ProbePlayer(ctx context.Context, req *agentgwv1.ProbePlayerRequ
 // errNotAttached: no agent has attached itself under the name yet.
 var errNotAttached = errors.New("no agent is attached yet")
 
-// check returns what keeps a player from playing, nil if nothing does. Computed players are always
-// ready.
+// check returns what keeps a player from playing, nil if nothing does. Players that the
+// orchestrator computes are always ready.
 func (s *Server) check(ctx context.Context, p *agentgwv1.Player) error {
 	switch kind := p.GetKind().(type) {
 	case *agentgwv1.Player_Model:

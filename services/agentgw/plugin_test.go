@@ -441,15 +441,12 @@ func TestTrace(t *testing.T) {
 	if _, err := client.Respond(within, ask(plugin(address, 0))); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := client.Respond(within, ask(play(t, agent, "oracle"))); err != nil {
-		t.Fatal(err)
-	}
 	traces := make(map[string]string)
 	for _, span := range recorder.Ended() {
 		traces[span.Name()] = span.SpanContext().TraceID().String()
 	}
 	if len(traces) != 1 || traces["invoke_agent mine"] == "" {
-		t.Errorf("spans: got %v, want invoke_agent mine, and none of an oracle", traces)
+		t.Errorf("spans: got %v, want invoke_agent mine", traces)
 	}
 	if got, _ := parent.Load().(string); !strings.Contains(got, traces["invoke_agent mine"]) || got == "" {
 		t.Errorf("traceparent at the plug-in: got %q, want one of trace %q", got, traces["invoke_agent mine"])

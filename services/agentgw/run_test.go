@@ -13,6 +13,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	"github.com/toolsandbox/toolsandbox/services/agentgw"
 
+	agentv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agent/v1"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
 
@@ -33,7 +34,8 @@ func TestRun(t *testing.T) {
 	client := agentgwv1.NewAgentGatewayServiceClient(m.Conn(rpc.AgentGateway))
 	callCtx, stop := context.WithTimeout(t.Context(), time.Minute)
 	defer stop()
-	if _, err := client.Respond(callCtx, ask(play(t, agent, "oracle"))); err != nil {
+	address, _ := servePlugin(t, answering(&agentv1.ActResponse{Text: "ok"}))
+	if _, err := client.Respond(callCtx, ask(plugin(address, 0))); err != nil {
 		t.Errorf("Respond: %v", err)
 	}
 	if _, err := client.Respond(callCtx, &agentgwv1.RespondRequest{}); status.Code(err) != codes.InvalidArgument || !strings.Contains(err.Error(), "rollout_id") {

@@ -17,6 +17,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/pricing"
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	"github.com/toolsandbox/toolsandbox/internal/telemetry"
+	"github.com/toolsandbox/toolsandbox/internal/turn"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/attach"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/model"
@@ -24,16 +25,13 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/dialect"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/providers"
-	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/random"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/ratelimit"
-	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/script"
-	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/turn"
 
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// errView: a player that needs the conversation got none.
+// errView: a request without the conversation.
 var errView = errors.New("view: expected at least one message")
 
 // errRole: a player of this kind cannot play the role.
@@ -148,7 +146,7 @@ func (s *Server) respond(ctx context.Context, req *agentgwv1.RespondRequest) (*a
 	if !s.canPlay(req.GetPlayer(), req.GetRole()) {
 		return nil, fmt.Errorf("%w: %s as %s", errRole, req.GetPlayer().GetName(), world.RoleName(req.GetRole()))
 	}
-	if len(req.GetView()) == 0 && req.GetPlayer().GetScripted() == nil && req.GetPlayer().GetUnhelpful() == nil {
+	if len(req.GetView()) == 0 {
 		return nil, errView
 	}
 	tools, err := s.toolsOf(ctx, req)
@@ -156,12 +154,6 @@ func (s *Server) respond(ctx context.Context, req *agentgwv1.RespondRequest) (*a
 		return nil, err
 	}
 	switch req.GetPlayer().GetKind().(type) {
-	case *agentgwv1.Player_Scripted:
-		return responseOf(script.Respond(req, tools))
-	case *agentgwv1.Player_Unhelpful:
-		return responseOf(script.RespondUnhelpful(req), nil)
-	case *agentgwv1.Player_Random:
-		return responseOf(random.Respond(req, tools))
 	case *agentgwv1.Player_Plugin:
 		return s.recordedTurn(ctx, req, func(*agentgwv1.RecordedTurn) (*agentgwv1.RecordedTurn, error) {
 			response, err := s.plugins.Respond(ctx, req, tools)
@@ -189,24 +181,10 @@ func (s *Server) canPlay(p *agentgwv1.Player, role worldv1.Role) bool {
 	switch p.GetKind().(type) {
 	case *agentgwv1.Player_Model:
 		return s.models.CanPlay(p.GetModel(), role)
-	case *agentgwv1.Player_Unhelpful, *agentgwv1.Player_Random:
-		return role == worldv1.Role_ROLE_AGENT
-	case *agentgwv1.Player_Scripted, *agentgwv1.Player_Plugin:
+	case *agentgwv1.Player_Plugin:
 		return role == worldv1.Role_ROLE_AGENT || role == worldv1.Role_ROLE_USER
 	}
 	return false
-}
-
-// responseOf returns a response with messages, or with the failure that a *turn.Mistake describes.
-func responseOf(messages []*worldv1.Message, err error) (*agentgwv1.RespondResponse, error) {
-	var mistake *turn.Mistake
-	if errors.As(err, &mistake) {
-		return turn.Failed(agentgwv1.FailureClass_FAILURE_CLASS_MODEL, mistake.Exception, mistake.Detail), nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	return &agentgwv1.RespondResponse{Messages: messages}, nil
 }
 
 // toolsOf returns the role's tools, or turn.AnyTools for a request without tools and digest.

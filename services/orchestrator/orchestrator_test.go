@@ -57,7 +57,7 @@ func TestRun(t *testing.T) {
 			}
 		})
 	}
-	sweep := spec("one", "two")
+	sweep := asking(spec("one", "two"))
 	sweep.Trials = 2
 	i.create(t, "s", sweep)
 	next := i.watch(t)
@@ -81,6 +81,14 @@ func TestRun(t *testing.T) {
 	if got := fmt.Sprint(said, trajectory.GetEnd().GetReason()); got != "[hello a u] END_REASON_MESSAGE_LIMIT" {
 		t.Errorf("trajectory: got %s, want [hello a u] END_REASON_MESSAGE_LIMIT", got)
 	}
+}
+
+// asking returns a sweep whose players are plug-ins, so that the gateway is asked for each turn.
+func asking(s *orchestratorv1.SweepSpec) *orchestratorv1.SweepSpec {
+	for _, player := range append(s.GetAgents(), s.GetUsers()...) {
+		player.Kind = &agentgwv1.Player_Plugin{Plugin: &agentgwv1.Plugin{Address: "localhost:1"}}
+	}
+	return s
 }
 
 // silent lets no player answer, and says which rollout asks.
@@ -108,7 +116,7 @@ func TestParallelTakesEffect(t *testing.T) {
 	})
 	playing := 0
 	for round, parallel := range []int{1, 3} {
-		sweep := spec("one", "two", "three", "four", "five")
+		sweep := asking(spec("one", "two", "three", "four", "five"))
 		sweep.Parallel = int32(parallel)
 		if _, err := i.client.CreateSweep(within(t), &orchestratorv1.CreateSweepRequest{SweepId: "s", Spec: sweep, Round: int32(round)}); err != nil {
 			t.Fatal(err)

@@ -2,7 +2,7 @@ package model
 
 import (
 	"github.com/toolsandbox/toolsandbox/internal/messagetext"
-	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/turn"
+	"github.com/toolsandbox/toolsandbox/internal/turn"
 
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )

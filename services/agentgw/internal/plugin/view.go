@@ -6,9 +6,9 @@ import (
 	"encoding/json"
 	"math"
 
+	"github.com/toolsandbox/toolsandbox/internal/turn"
 	"github.com/toolsandbox/toolsandbox/python"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/conversation"
-	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/turn"
 
 	agentv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agent/v1"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"

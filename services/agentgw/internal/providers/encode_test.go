@@ -5,10 +5,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/toolsandbox/toolsandbox/internal/turn"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/dialect"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/providertest"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/providers"
-	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/turn"
 )
 
 // TestEncodeTools checks for every provider and server that cached tools give the same request as

@@ -7,9 +7,9 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/services/orchestrator/internal/computed"
 )
 
 const (
@@ -82,20 +82,11 @@ func (r *runner) isComputed(speaker worldv1.Role) bool {
 	}
 	switch speaker { // nobody plays the others
 	case worldv1.Role_ROLE_AGENT:
-		return isComputed(r.rollout.GetAgent())
+		return computed.Plays(r.rollout.GetAgent())
 	case worldv1.Role_ROLE_USER:
-		return isComputed(r.rollout.GetUser())
+		return computed.Plays(r.rollout.GetUser())
 	}
 	return true
-}
-
-// isComputed reports whether a player's turns are functions of the request.
-func isComputed(player *agentgwv1.Player) bool {
-	switch player.GetKind().(type) {
-	case *agentgwv1.Player_Scripted, *agentgwv1.Player_Unhelpful, *agentgwv1.Player_Random:
-		return true
-	}
-	return false
 }
 
 // isFresh reports whether no worker can have received a reply to the coming turn: this delivery is

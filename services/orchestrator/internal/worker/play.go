@@ -18,6 +18,7 @@ import (
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/services/orchestrator/internal/computed"
 	"github.com/toolsandbox/toolsandbox/services/orchestrator/internal/rollout"
 )
 
@@ -288,9 +289,9 @@ func (r *runner) speak(ctx context.Context, speaker worldv1.Role) (turn *busv1.T
 		turn, failure = given.turn(r.state, speaker)
 		return turn, failure, nil
 	case speaker == worldv1.Role_ROLE_AGENT:
-		return r.respond(ctx, speaker, r.rollout.GetAgent(), r.setup.GetOracleScript())
+		return r.player(ctx, speaker, r.rollout.GetAgent(), r.setup.GetOracleScript())
 	case speaker == worldv1.Role_ROLE_USER:
-		return r.respond(ctx, speaker, r.rollout.GetUser(), r.setup.GetUserScript())
+		return r.player(ctx, speaker, r.rollout.GetUser(), r.setup.GetUserScript())
 	default:
 		return nil, infrastructureEnd(fmt.Errorf("nobody can answer as %s", world.RoleName(speaker))), nil
 	}
@@ -300,9 +301,18 @@ func (r *runner) speak(ctx context.Context, speaker worldv1.Role) (turn *busv1.T
 	return turn, failure, err
 }
 
+// player returns a player's turn.
+func (r *runner) player(ctx context.Context, role worldv1.Role, player *agentgwv1.Player, script []*worldv1.ScriptTurn) (*busv1.Turn, *busv1.End, error) {
+	if computed.Plays(player) {
+		turn, failure := r.compute(ctx, role, player, script)
+		return turn, failure, nil
+	}
+	return r.respond(ctx, role, player)
+}
+
 // respond asks the agent gateway for a player's turn.
-func (r *runner) respond(ctx context.Context, role worldv1.Role, player *agentgwv1.Player, script []*worldv1.ScriptTurn) (*busv1.Turn, *busv1.End, error) {
-	request, err := r.request(role, player, script)
+func (r *runner) respond(ctx context.Context, role worldv1.Role, player *agentgwv1.Player) (*busv1.Turn, *busv1.End, error) {
+	request, err := r.request(role, player)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -358,26 +368,19 @@ func (r *runner) respond(ctx context.Context, role worldv1.Role, player *agentgw
 }
 
 // request asks for a player's turn.
-func (r *runner) request(role worldv1.Role, player *agentgwv1.Player, script []*worldv1.ScriptTurn) (*agentgwv1.RespondRequest, error) {
-	number := r.state.TurnsOf(role)
-	var view []*worldv1.Message
-	if player.GetScripted() == nil && player.GetUnhelpful() == nil { // these ignore it
-		view = r.state.View(role, r.setup.GetShownToUser())
+func (r *runner) request(role worldv1.Role, player *agentgwv1.Player) (*agentgwv1.RespondRequest, error) {
+	view := r.state.View(role, r.setup.GetShownToUser())
+	digest, err := r.digests[role].extend(view)
+	if err != nil {
+		return nil, err
 	}
-	if player.GetModel() != nil || player.GetPlugin() != nil { // what others answer is not recorded
-		digest, err := r.digests[role].extend(view)
-		if err != nil {
-			return nil, err
-		}
-		r.digests[role] = digest
-	}
+	r.digests[role] = digest
 	request := &agentgwv1.RespondRequest{
 		RolloutId: r.rollout.GetId(),
 		Index:     int32(len(r.state.Messages())),
 		Role:      role,
 		Player:    player,
-		Turn:      int32(number),
-		Seed:      r.rollout.GetSeed(),
+		Turn:      int32(r.state.TurnsOf(role)),
 		Trial:     r.rollout.GetTrial(),
 		Compat:    r.rollout.GetCompat(),
 		Replay:    r.rollout.GetReplay(),
@@ -385,15 +388,12 @@ func (r *runner) request(role worldv1.Role, player *agentgwv1.Player, script []*
 		Round:     r.delivery.Round,
 
 		View:               view,
-		ConversationDigest: r.digests[role].sum,
+		ConversationDigest: digest.sum,
 		ToolSetDigest:      r.tools[role].digest,
 		SpendLimit:         r.limit,
 	}
 	if player.GetModel() != nil && role == worldv1.Role_ROLE_AGENT {
 		request.Prompt = r.setup.GetFunctionCalling().GetPrompt()
-	}
-	if player.GetScripted().GetSource() == agentgwv1.Scripted_SOURCE_SCENARIO {
-		request.Scripted = r.state.Scripted(role, script)
 	}
 	return request, nil
 }

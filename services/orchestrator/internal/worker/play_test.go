@@ -101,7 +101,7 @@ func TestRequests(t *testing.T) {
 		req := got[i]
 		if req.GetRolloutId() != "s.0" || req.GetIndex() != want.index || req.GetTurn() != want.turn || req.GetRole() != want.role ||
 			req.GetPlayer().GetName() != want.player || len(req.GetView()) != want.view || len(req.GetTools()) > 0 ||
-			(req.GetToolSetDigest() != "") != want.tools || req.GetSeed() != 7 {
+			(req.GetToolSetDigest() != "") != want.tools {
 			t.Errorf("request %d: got %v, want %+v", i, req, want)
 		}
 	}

@@ -44,9 +44,13 @@ const (
 	lease = time.Minute
 )
 
-// calls are the calls of a calm rollout, in order; after each but the first an entry is added to
-// the log.
-const calls = 6
+
+// calls are the calls to peers of a calm rollout, in order, and computedCalls those of one that asks
+// nobody for turns. After each but the first an entry is added to the log.
+const (
+	calls         = 6
+	computedCalls = 3
+)
 
 // stage is a bus and two scripted peers.
 type stage struct {
@@ -54,7 +58,7 @@ type stage struct {
 	js      jetstream.JetStream
 	gateway *gateway
 	host    *host
-	// computed says that the turns of the players are functions of the request.
+	// computed says that the players are scripted: nobody is asked for their turns.
 	computed bool
 	fork     *busv1.Fork // of each rollout, nil for none
 	dial     func(context.Context, string) (net.Conn, error)
@@ -163,10 +167,16 @@ func (s *stage) rollout(id string) *busv1.Rollout {
 		Agent: &agentgwv1.Player{Name: "a"}, User: &agentgwv1.Player{Name: "u"},
 		HostedServices: toolhostv1.HostedServices_HOSTED_SERVICES_OFFLINE, Fork: s.fork,
 	}
-	if s.computed {
-		r.Agent.Kind, r.User.Kind = &agentgwv1.Player_Unhelpful{}, &agentgwv1.Player_Unhelpful{}
+	if s.computed { // after the end of its script a user ends the conversation
+		call := &worldv1.ToolCall{Tool: "tool"}
+		r.Agent.Kind = script(&worldv1.ScriptTurn{Calls: []*worldv1.ToolCall{call, call}}, &worldv1.ScriptTurn{Say: "done"})
+		r.User.Kind = script()
 	}
 	return r
+}
+
+func script(turns ...*worldv1.ScriptTurn) *agentgwv1.Player_Scripted {
+	return &agentgwv1.Player_Scripted{Scripted: &agentgwv1.Scripted{Source: agentgwv1.Scripted_SOURCE_INLINE, Turns: turns}}
 }
 
 func (s *stage) enqueue(t *testing.T, parallel int, ids ...string) {

@@ -59,16 +59,16 @@ func checkMessages(t *testing.T, state *rollout.State, want []*worldv1.Message, 
 // written with their answers, and what others say otherwise is written at once.
 func TestTakeover(t *testing.T) {
 	t.Parallel()
-	for players, left := range map[string][calls]int{ // entries, when it is stopped at a call
-		"computed": {}, "others": {0, 1, 1, 2, 3, 3},
+	for players, left := range map[string][]int{ // entries, when it is stopped at a call
+		"computed": make([]int, computedCalls), "others": {0, 1, 1, 2, 3, 3},
 	} {
 		for call, entries := range left {
 			for _, lost := range []string{"request", "answer"} {
 				t.Run(fmt.Sprintf("%s, call %d, %s lost", players, call, lost), func(t *testing.T) {
 					t.Parallel()
 					s := newStage(t)
-					want := s.calm(t)
 					s.computed = players == "computed"
+					want := s.calm(t)
 					s.takeOver(t, "take.0", call, lost, entries, want)
 				})
 			}
@@ -235,12 +235,11 @@ func TestDeadWorker(t *testing.T) {
 // TestFence lets a worker stall at each call while another one plays the rollout to its end:
 // nothing that the first one then says gets into the log.
 func TestFence(t *testing.T) {
-	for _, players := range []string{"computed", "others"} {
+	for players, calls := range map[string]int{"computed": computedCalls, "others": calls} {
 		t.Run(players, func(t *testing.T) {
 			s := newStage(t)
-			want := s.calm(t)
 			s.computed = players == "computed"
-			s.gateway.raced = s.computed // both workers are the first
+			want := s.calm(t)
 			for call := range calls {
 				s.fence(t, call, want)
 			}
@@ -286,8 +285,9 @@ func TestRace(t *testing.T) {
 	for _, players := range []string{"computed", "others"} {
 		t.Run(players, func(t *testing.T) {
 			s := newStage(t)
+			s.computed = players == "computed"
 			want := s.calm(t)
-			s.computed, s.gateway.raced = players == "computed", true
+			s.gateway.raced = true
 			s.race(t, want)
 		})
 	}

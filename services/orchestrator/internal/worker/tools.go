@@ -8,6 +8,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/toolsandbox/toolsandbox/internal/turn"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
@@ -36,6 +37,15 @@ func (c Config) turnLimit(player *agentgwv1.Player) time.Duration {
 type toolSet struct {
 	digest string
 	tools  []*worldv1.Tool
+	index  *turn.Tools
+}
+
+// turnTools returns the tools of a role's turn. Without any, every name counts as a tool.
+func (s toolSet) turnTools() *turn.Tools {
+	if s.index == nil {
+		return turn.AnyTools()
+	}
+	return s.index
 }
 
 // roleTools are the tools of a session. Rollouts share them, so they must not be changed.
@@ -72,7 +82,7 @@ func (r *runner) storeTools(ctx context.Context, session *toolhostv1.CreateSessi
 		if err != nil {
 			return nil, err
 		}
-		stored[role] = toolSet{digest: digest, tools: tools}
+		stored[role] = toolSet{digest: digest, tools: tools, index: turn.NewTools(tools)}
 	}
 	return stored, nil
 }

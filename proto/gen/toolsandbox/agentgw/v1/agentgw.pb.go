@@ -168,27 +168,21 @@ type RespondRequest struct {
 	Index int32 `protobuf:"varint,2,opt,name=index,proto3" json:"index,omitempty"`
 	// The role to play: USER or AGENT.
 	Role v1.Role `protobuf:"varint,3,opt,name=role,proto3,enum=toolsandbox.world.v1.Role" json:"role,omitempty"`
-	// The player of the role.
+	// The player of the role: a model or a plug-in. The orchestrator computes the turns of others.
 	Player *Player `protobuf:"bytes,4,opt,name=player,proto3" json:"player,omitempty"`
-	// The messages visible to the role, in order. At least one, except for scripted and unhelpful
-	// players, which ignore them.
+	// The messages visible to the role, in order. At least one.
 	View []*v1.Message `protobuf:"bytes,5,rep,name=view,proto3" json:"view,omitempty"`
 	// Number of turns that the role has taken in this rollout, without demonstrations.
 	Turn int32 `protobuf:"varint,6,opt,name=turn,proto3" json:"turn,omitempty"`
-	// For a scripted player with SOURCE_SCENARIO: its turn. Unset after the script's end.
-	Scripted *v1.ScriptTurn `protobuf:"bytes,7,opt,name=scripted,proto3" json:"scripted,omitempty"`
 	// Digest of a ToolSet on the bus with the role's tools. Empty if tools are set.
 	ToolSetDigest string `protobuf:"bytes,8,opt,name=tool_set_digest,json=toolSetDigest,proto3" json:"tool_set_digest,omitempty"`
 	// The role's tools, in order, instead of tool_set_digest. Without either, every name counts as a
 	// tool.
 	Tools []*v1.Tool `protobuf:"bytes,9,rep,name=tools,proto3" json:"tools,omitempty"`
-	// The rollout's seed.
-	Seed int64 `protobuf:"varint,10,opt,name=seed,proto3" json:"seed,omitempty"`
 	// Report a mistake of the model as the failure that the original raises. Otherwise the
 	// conversation continues.
 	Compat bool `protobuf:"varint,11,opt,name=compat,proto3" json:"compat,omitempty"`
 	// Return recorded turns only: no player is asked, and a turn that is not recorded is a failure.
-	// Computed players play as usual.
 	Replay bool `protobuf:"varint,15,opt,name=replay,proto3" json:"replay,omitempty"`
 	// Spend limit of the sweep, whose id is the rollout's before the last dot. Unset is no limit.
 	SpendLimit *SpendLimit `protobuf:"bytes,16,opt,name=spend_limit,json=spendLimit,proto3" json:"spend_limit,omitempty"`
@@ -281,13 +275,6 @@ func (x *RespondRequest) GetTurn() int32 {
 	return 0
 }
 
-func (x *RespondRequest) GetScripted() *v1.ScriptTurn {
-	if x != nil {
-		return x.Scripted
-	}
-	return nil
-}
-
 func (x *RespondRequest) GetToolSetDigest() string {
 	if x != nil {
 		return x.ToolSetDigest
@@ -300,13 +287,6 @@ func (x *RespondRequest) GetTools() []*v1.Tool {
 		return x.Tools
 	}
 	return nil
-}
-
-func (x *RespondRequest) GetSeed() int64 {
-	if x != nil {
-		return x.Seed
-	}
-	return 0
 }
 
 func (x *RespondRequest) GetCompat() bool {
@@ -857,7 +837,7 @@ var File_toolsandbox_agentgw_v1_agentgw_proto protoreflect.FileDescriptor
 
 const file_toolsandbox_agentgw_v1_agentgw_proto_rawDesc = "" +
 	"\n" +
-	"$toolsandbox/agentgw/v1/agentgw.proto\x12\x16toolsandbox.agentgw.v1\x1a\x1bbuf/validate/validate.proto\x1a\"toolsandbox/access/v1/access.proto\x1a!toolsandbox/agentgw/v1/role.proto\x1a\x1ctoolsandbox/rpc/v1/rpc.proto\x1a toolsandbox/world/v1/world.proto\"\xa0\x06\n" +
+	"$toolsandbox/agentgw/v1/agentgw.proto\x12\x16toolsandbox.agentgw.v1\x1a\x1bbuf/validate/validate.proto\x1a\"toolsandbox/access/v1/access.proto\x1a!toolsandbox/agentgw/v1/role.proto\x1a\x1ctoolsandbox/rpc/v1/rpc.proto\x1a toolsandbox/world/v1/world.proto\"\xce\x05\n" +
 	"\x0eRespondRequest\x12M\n" +
 	"\n" +
 	"rollout_id\x18\x01 \x01(\tB.\xbaH+r)\x18\xc8\x012$^[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*$R\trolloutId\x12\x1d\n" +
@@ -866,12 +846,9 @@ const file_toolsandbox_agentgw_v1_agentgw_proto_rawDesc = "" +
 	"\xbaH\a\x82\x01\x04\x18\x02\x18\x03R\x04role\x12>\n" +
 	"\x06player\x18\x04 \x01(\v2\x1e.toolsandbox.agentgw.v1.PlayerB\x06\xbaH\x03\xc8\x01\x01R\x06player\x121\n" +
 	"\x04view\x18\x05 \x03(\v2\x1d.toolsandbox.world.v1.MessageR\x04view\x12\x1b\n" +
-	"\x04turn\x18\x06 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\x04turn\x12<\n" +
-	"\bscripted\x18\a \x01(\v2 .toolsandbox.world.v1.ScriptTurnR\bscripted\x12/\n" +
+	"\x04turn\x18\x06 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\x04turn\x12/\n" +
 	"\x0ftool_set_digest\x18\b \x01(\tB\a\xbaH\x04r\x02\x18@R\rtoolSetDigest\x120\n" +
-	"\x05tools\x18\t \x03(\v2\x1a.toolsandbox.world.v1.ToolR\x05tools\x12\x12\n" +
-	"\x04seed\x18\n" +
-	" \x01(\x03R\x04seed\x12\x16\n" +
+	"\x05tools\x18\t \x03(\v2\x1a.toolsandbox.world.v1.ToolR\x05tools\x12\x16\n" +
 	"\x06compat\x18\v \x01(\bR\x06compat\x12\x16\n" +
 	"\x06replay\x18\x0f \x01(\bR\x06replay\x12C\n" +
 	"\vspend_limit\x18\x10 \x01(\v2\".toolsandbox.agentgw.v1.SpendLimitR\n" +
@@ -968,31 +945,29 @@ var file_toolsandbox_agentgw_v1_agentgw_proto_goTypes = []any{
 	(v1.Role)(0),            // 10: toolsandbox.world.v1.Role
 	(*Player)(nil),          // 11: toolsandbox.agentgw.v1.Player
 	(*v1.Message)(nil),      // 12: toolsandbox.world.v1.Message
-	(*v1.ScriptTurn)(nil),   // 13: toolsandbox.world.v1.ScriptTurn
-	(*v1.Tool)(nil),         // 14: toolsandbox.world.v1.Tool
+	(*v1.Tool)(nil),         // 13: toolsandbox.world.v1.Tool
 }
 var file_toolsandbox_agentgw_v1_agentgw_proto_depIdxs = []int32{
 	10, // 0: toolsandbox.agentgw.v1.RespondRequest.role:type_name -> toolsandbox.world.v1.Role
 	11, // 1: toolsandbox.agentgw.v1.RespondRequest.player:type_name -> toolsandbox.agentgw.v1.Player
 	12, // 2: toolsandbox.agentgw.v1.RespondRequest.view:type_name -> toolsandbox.world.v1.Message
-	13, // 3: toolsandbox.agentgw.v1.RespondRequest.scripted:type_name -> toolsandbox.world.v1.ScriptTurn
-	14, // 4: toolsandbox.agentgw.v1.RespondRequest.tools:type_name -> toolsandbox.world.v1.Tool
-	3,  // 5: toolsandbox.agentgw.v1.RespondRequest.spend_limit:type_name -> toolsandbox.agentgw.v1.SpendLimit
-	1,  // 6: toolsandbox.agentgw.v1.Remark.kind:type_name -> toolsandbox.agentgw.v1.RemarkKind
-	0,  // 7: toolsandbox.agentgw.v1.Failure.class:type_name -> toolsandbox.agentgw.v1.FailureClass
-	12, // 8: toolsandbox.agentgw.v1.RespondResponse.messages:type_name -> toolsandbox.world.v1.Message
-	6,  // 9: toolsandbox.agentgw.v1.RespondResponse.failure:type_name -> toolsandbox.agentgw.v1.Failure
-	7,  // 10: toolsandbox.agentgw.v1.RespondResponse.usage:type_name -> toolsandbox.agentgw.v1.Usage
-	4,  // 11: toolsandbox.agentgw.v1.RespondResponse.throttled:type_name -> toolsandbox.agentgw.v1.Throttled
-	5,  // 12: toolsandbox.agentgw.v1.RespondResponse.remarks:type_name -> toolsandbox.agentgw.v1.Remark
-	9,  // 13: toolsandbox.agentgw.v1.RespondResponse.answered_by:type_name -> toolsandbox.agentgw.v1.Instance
-	2,  // 14: toolsandbox.agentgw.v1.AgentGatewayService.Respond:input_type -> toolsandbox.agentgw.v1.RespondRequest
-	8,  // 15: toolsandbox.agentgw.v1.AgentGatewayService.Respond:output_type -> toolsandbox.agentgw.v1.RespondResponse
-	15, // [15:16] is the sub-list for method output_type
-	14, // [14:15] is the sub-list for method input_type
-	14, // [14:14] is the sub-list for extension type_name
-	14, // [14:14] is the sub-list for extension extendee
-	0,  // [0:14] is the sub-list for field type_name
+	13, // 3: toolsandbox.agentgw.v1.RespondRequest.tools:type_name -> toolsandbox.world.v1.Tool
+	3,  // 4: toolsandbox.agentgw.v1.RespondRequest.spend_limit:type_name -> toolsandbox.agentgw.v1.SpendLimit
+	1,  // 5: toolsandbox.agentgw.v1.Remark.kind:type_name -> toolsandbox.agentgw.v1.RemarkKind
+	0,  // 6: toolsandbox.agentgw.v1.Failure.class:type_name -> toolsandbox.agentgw.v1.FailureClass
+	12, // 7: toolsandbox.agentgw.v1.RespondResponse.messages:type_name -> toolsandbox.world.v1.Message
+	6,  // 8: toolsandbox.agentgw.v1.RespondResponse.failure:type_name -> toolsandbox.agentgw.v1.Failure
+	7,  // 9: toolsandbox.agentgw.v1.RespondResponse.usage:type_name -> toolsandbox.agentgw.v1.Usage
+	4,  // 10: toolsandbox.agentgw.v1.RespondResponse.throttled:type_name -> toolsandbox.agentgw.v1.Throttled
+	5,  // 11: toolsandbox.agentgw.v1.RespondResponse.remarks:type_name -> toolsandbox.agentgw.v1.Remark
+	9,  // 12: toolsandbox.agentgw.v1.RespondResponse.answered_by:type_name -> toolsandbox.agentgw.v1.Instance
+	2,  // 13: toolsandbox.agentgw.v1.AgentGatewayService.Respond:input_type -> toolsandbox.agentgw.v1.RespondRequest
+	8,  // 14: toolsandbox.agentgw.v1.AgentGatewayService.Respond:output_type -> toolsandbox.agentgw.v1.RespondResponse
+	14, // [14:15] is the sub-list for method output_type
+	13, // [13:14] is the sub-list for method input_type
+	13, // [13:13] is the sub-list for extension type_name
+	13, // [13:13] is the sub-list for extension extendee
+	0,  // [0:13] is the sub-list for field type_name
 }
 
 func init() { file_toolsandbox_agentgw_v1_agentgw_proto_init() }

@@ -51,12 +51,6 @@ func (x *RespondRequest) SatisfiesRules() bool {
 			return false
 		}
 	}
-	if x != nil && x.Scripted != nil {
-		v := x.GetScripted()
-		if !(v.SatisfiesRules()) {
-			return false
-		}
-	}
 	{
 		v := x.GetToolSetDigest()
 		if !(len(v) <= 64) {

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/toolsandbox/toolsandbox/internal/turn"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/lenient"
-	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/turn"
 )
 
 // Decode implements provider.Codec. It keeps the native form of a turn with reasoning, which the

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/toolsandbox/toolsandbox/internal/turn"
 	"github.com/toolsandbox/toolsandbox/python"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/lenient"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/openai"
-	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/turn"
 )
 
 // Exception types that the original raises.

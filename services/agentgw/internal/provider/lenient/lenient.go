@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/turn"
+	"github.com/toolsandbox/toolsandbox/internal/turn"
 )
 
 // Present reports whether a field is neither absent nor null.

@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/toolsandbox/toolsandbox/internal/turn"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/lenient"
-	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/turn"
 )
 
 // legacyID is the id of a call in the legacy form, which has none.

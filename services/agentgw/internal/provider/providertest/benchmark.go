@@ -3,8 +3,8 @@ package providertest
 import (
 	"testing"
 
+	"github.com/toolsandbox/toolsandbox/internal/turn"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
-	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/turn"
 )
 
 // Encode benchmarks the encoding of Query: with cached tools, which is the usual case, and with new

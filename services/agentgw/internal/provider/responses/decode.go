@@ -8,10 +8,10 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/toolsandbox/toolsandbox/internal/turn"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/lenient"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/openai"
-	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/turn"
 )
 
 // Decode implements provider.Codec. It keeps the native form of a turn whose reasoning can be sent

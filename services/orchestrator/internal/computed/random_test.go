@@ -1,4 +1,4 @@
-package random
+package computed
 
 import (
 	"encoding/json"
