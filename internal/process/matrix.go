@@ -17,8 +17,8 @@ const (
 	nameKey = "name"
 	// maxCells is the largest number of cells of a matrix.
 	maxCells = 1000
-	// maxAlternativeName is the largest length of the name of an alternative in bytes, maxCellName that
-	// of a cell: of the name of a directory.
+	// maxAlternativeName is the largest length of the name of an alternative in bytes, and maxCellName
+	// that of a cell: of the name of a directory.
 	maxAlternativeName, maxCellName = 60, 255
 )
 

@@ -69,7 +69,7 @@ func besideCased(text string, last bool) bool {
 	ignored := func(r rune) bool {
 		return unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf, unicode.Lm, unicode.Sk) || strings.ContainsRune("'.:·’‘․‧", r)
 	}
-	r := utf8.RuneError
+	var r rune
 	if last {
 		r, _ = utf8.DecodeLastRuneInString(strings.TrimRightFunc(text, ignored))
 	} else {

@@ -239,7 +239,7 @@ func (f *foreignRun) run(name string) *analysis.Run {
 		if names[r.scenario] == "" {
 			names[r.scenario] = scenarioName(r.scenario, taken)
 		}
-		played := results.RolloutName(names[r.scenario], r.trial, int(record.Trials))
+		played := results.RolloutName(names[r.scenario], r.trial, record.Trials)
 		messages[played] = messagesOf(r.turns)
 		entry := resultfile.ScenarioResult{Name: played, Categories: r.categories, ExceptionType: r.failure, TurnCount: countTurns(messages[played])}
 		outcome := results.Outcome{Name: played, Scored: r.score != nil, Calls: results.CountCalls(messages[played]), Seconds: r.seconds}

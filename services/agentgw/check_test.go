@@ -126,7 +126,7 @@ func TestCheckPlayer(t *testing.T) {
 		"grpc://" + serveHealth(t, leaving):                {"", "UNREACHABLE", "it says that it does not serve now"},
 		"grpc://" + strings.TrimPrefix(web.URL, "http://"): {"", "UNREACHABLE", "what answers there is no gRPC server"},
 	} {
-		p := play(t, agent, text)
+		p := play(t, text)
 		if test.base != "" {
 			if err := player.SetBaseURL(p, test.base); err != nil {
 				t.Fatal(err)
@@ -169,11 +169,11 @@ func TestCheckAttached(t *testing.T) {
 		t.Fatal(err)
 	}
 	for state := ""; state != "READY"; {
-		if state, _ = checkPlayer(t, client, play(t, agent, "attached:mine")); state != "READY" && state != "AWAITED" {
+		if state, _ = checkPlayer(t, client, play(t, "attached:mine")); state != "READY" && state != "AWAITED" {
 			t.Fatalf("got %s, want READY in the end", state)
 		}
 	}
-	secured := play(t, agent, "attached:mine")
+	secured := play(t, "attached:mine")
 	if err := player.SetSecret(secured, "a-token-of-some-length"); err != nil {
 		t.Fatal(err)
 	}
@@ -206,7 +206,7 @@ func TestCheckHeldName(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	secured := play(t, agent, "attached:mine")
+	secured := play(t, "attached:mine")
 	if err := player.SetSecret(secured, "a-token-of-some-length"); err != nil {
 		t.Fatal(err)
 	}
@@ -216,7 +216,7 @@ func TestCheckHeldName(t *testing.T) {
 		}
 	}
 	const want = "an agent with a secret is attached as mine, but this run has none: give it the agent's token, in TOOLSANDBOX_ATTACH_TOKEN or the file of --attach-token-file, or choose another name"
-	if state, detail := checkPlayer(t, client, play(t, agent, "attached:mine")); state != "UNUSABLE" || detail != want {
+	if state, detail := checkPlayer(t, client, play(t, "attached:mine")); state != "UNUSABLE" || detail != want {
 		t.Errorf("without the secret: got %s, %q, want UNUSABLE, %q", state, detail, want)
 	}
 }

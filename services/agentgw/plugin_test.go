@@ -109,12 +109,12 @@ type answerTest struct {
 
 func TestPluginAnswers(t *testing.T) {
 	runAnswers(t, map[string]answerTest{
-		"text": {&agentv1.ActResponse{Text: "Done."}, false, messages(say(agent, user, "Done."))},
+		"text": {&agentv1.ActResponse{Text: "Done."}, false, messages(say("Done."))},
 		"confidence": {
 			&agentv1.ActResponse{Text: "Done.", Confidence: proto.Float64(0.5)},
-			false, &agentgwv1.RespondResponse{Messages: messages(say(agent, user, "Done.")).GetMessages(), Confidence: proto.Float64(0.5)},
+			false, &agentgwv1.RespondResponse{Messages: messages(say("Done.")).GetMessages(), Confidence: proto.Float64(0.5)},
 		},
-		"empty": {&agentv1.ActResponse{}, true, messages(say(agent, user, ""))},
+		"empty": {&agentv1.ActResponse{}, true, messages(say(""))},
 		"calls win over text": {
 			&agentv1.ActResponse{Text: "Let me see.", Calls: []*agentv1.ToolCall{{Id: "c", Name: "setting_9", ArgumentsJson: `{"on": true}`}}},
 			true, messages(call(2, agent, source("c", "set_wifi_status", "{'on': True}"), "c", "setting_9")),
@@ -314,7 +314,7 @@ func TestPluginRestarts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := &agentgwv1.RespondResponse{Messages: []*worldv1.Message{say(agent, user, "here again")}}
+	want := &agentgwv1.RespondResponse{Messages: []*worldv1.Message{say("here again")}}
 	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
 		t.Errorf("Respond (-want +got):\n%s", diff)
 	}

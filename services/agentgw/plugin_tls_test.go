@@ -89,7 +89,7 @@ func TestLongPluginTLS(t *testing.T) {
 			cfg := agentgw.DefaultConfig()
 			cfg.AgentCA = test.ca
 			client := serve(t, cfg, natstest.Start(t))
-			got, err := client.Respond(t.Context(), ask(play(t, agent, test.player)))
+			got, err := client.Respond(t.Context(), ask(play(t, test.player)))
 			if status.Code(err) != test.code || test.code == codes.OK && messagetext.Content(got.GetMessages()[0]) != "hello" {
 				t.Errorf("Respond: got %v, %v, want code %s", got, err, test.code)
 			}

@@ -175,7 +175,7 @@ func TestReplay(t *testing.T) {
 			t.Errorf("nothing recorded (-want +got):\n%s", diff)
 		}
 	}
-	plugin := ask(play(t, agent, "grpc://127.0.0.1:1"))
+	plugin := ask(play(t, "grpc://127.0.0.1:1"))
 	plugin.Replay, plugin.RolloutId = true, "plugin"
 	if response, err := client.Respond(t.Context(), plugin); err != nil || response.GetFailure().GetDetail() != missing+"plugin" {
 		t.Errorf("plug-in: got %v and %v, want a failure", response, err)

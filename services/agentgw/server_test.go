@@ -66,10 +66,10 @@ func serve(tb testing.TB, cfg agentgw.Config, record *bus.Bus) agentgwv1.AgentGa
 	return agentgwv1.NewAgentGatewayServiceClient(conn)
 }
 
-// play parses a player.
-func play(tb testing.TB, role worldv1.Role, text string) *agentgwv1.Player {
+// play parses a player of the agent.
+func play(tb testing.TB, text string) *agentgwv1.Player {
 	tb.Helper()
-	p, err := player.Parse(role, text)
+	p, err := player.Parse(agent, text)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -88,10 +88,10 @@ func call(index int32, from worldv1.Role, content, id, name string) *worldv1.Mes
 	return m
 }
 
-// say returns the third message of a conversation.
-func say(from, to worldv1.Role, content string) *worldv1.Message {
-	m := message(2, from, to, content)
-	m.VisibleTo = []worldv1.Role{from, to}
+// say returns the third message of a conversation, from the agent to the user.
+func say(content string) *worldv1.Message {
+	m := message(2, agent, user, content)
+	m.VisibleTo = []worldv1.Role{agent, user}
 	return m
 }
 
@@ -118,9 +118,9 @@ func TestRespondErrors(t *testing.T) {
 		req  *agentgwv1.RespondRequest
 		want codes.Code
 	}{
-		"unhelpful user": {&agentgwv1.RespondRequest{Role: user, Player: play(t, agent, "unhelpful")}, codes.InvalidArgument},
-		"random user":    {&agentgwv1.RespondRequest{Role: user, Player: play(t, agent, "random")}, codes.InvalidArgument},
-		"gorilla user":   {&agentgwv1.RespondRequest{Role: user, Player: play(t, agent, "gorilla")}, codes.InvalidArgument},
+		"unhelpful user": {&agentgwv1.RespondRequest{Role: user, Player: play(t, "unhelpful")}, codes.InvalidArgument},
+		"random user":    {&agentgwv1.RespondRequest{Role: user, Player: play(t, "random")}, codes.InvalidArgument},
+		"gorilla user":   {&agentgwv1.RespondRequest{Role: user, Player: play(t, "gorilla")}, codes.InvalidArgument},
 		"no kind":        {&agentgwv1.RespondRequest{Role: agent, Player: &agentgwv1.Player{Name: "x"}}, codes.InvalidArgument},
 		"address":        {&agentgwv1.RespondRequest{Role: agent, Player: plugin("localhost", 0)}, codes.InvalidArgument},
 		"attached agent": {&agentgwv1.RespondRequest{Role: agent, Player: plugin("", 0)}, codes.InvalidArgument},
@@ -139,7 +139,7 @@ func TestRespondErrors(t *testing.T) {
 // TestView sends a request without a view.
 func TestView(t *testing.T) {
 	client := serve(t, agentgw.DefaultConfig(), natstest.Start(t))
-	for name, player := range map[string]*agentgwv1.Player{"plug-in": plugin("localhost:1", 0), "model": play(t, agent, "openai:m")} {
+	for name, player := range map[string]*agentgwv1.Player{"plug-in": plugin("localhost:1", 0), "model": play(t, "openai:m")} {
 		t.Run(name, func(t *testing.T) {
 			_, err := client.Respond(t.Context(), &agentgwv1.RespondRequest{RolloutId: "sweep.0", Role: agent, Player: player})
 			if status.Code(err) != codes.InvalidArgument {

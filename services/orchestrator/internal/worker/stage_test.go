@@ -44,9 +44,8 @@ const (
 	lease = time.Minute
 )
 
-
-// calls are the calls to peers of a calm rollout, in order, and computedCalls those of one that asks
-// nobody for turns. After each but the first an entry is added to the log.
+// calls are the calls to peers of a calm rollout, in order. After each but the first an entry is
+// added to the log. computedCalls are those of a rollout that asks nobody for turns.
 const (
 	calls         = 6
 	computedCalls = 3
