@@ -25,6 +25,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/runs/storage"
 	"github.com/toolsandbox/toolsandbox/runs/sweep"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/player"
+	"github.com/toolsandbox/toolsandbox/services/orchestrator"
 )
 
 // errCreating means that it is unknown whether the services have the sweep.
@@ -37,8 +38,6 @@ const (
 	defaultMaxBytes          = 4 << 20
 	// maxParallel is the proto's bound of --parallel.
 	maxParallel = 100000
-	// maxRollouts is the largest number of rollouts of a run.
-	maxRollouts = 1_000_000
 	// maxRepeatLimit is the proto's bound of --repeat-limit.
 	maxRepeatLimit = 1000
 )
@@ -196,11 +195,10 @@ func (o *Options) prepare(ctx context.Context, stderr io.Writer, args []string) 
 	return spec, CheckSockets(o.installation, spec)
 }
 
-// checkRollouts bounds the rollouts of a run, of which each takes about a kilobyte of memory before
-// the first is played.
+// checkRollouts rejects a run with more rollouts than a sweep may have, before they are planned.
 func checkRollouts(spec sweep.Spec) error {
-	if n := spec.Rollouts(); n > maxRollouts {
-		return process.UsageErrorf("--trials: %d rollouts given in all, expected at most %d: play fewer scenarios, variants or trials", n, maxRollouts)
+	if n := spec.Rollouts(); n > orchestrator.MaxRollouts {
+		return process.UsageErrorf("--trials: %d rollouts given in all, expected at most %d: play fewer scenarios, variants or trials", n, orchestrator.MaxRollouts)
 	}
 	return nil
 }

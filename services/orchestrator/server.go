@@ -42,9 +42,9 @@ var errFork = errors.New("fork")
 // errTooLarge: a sweep has too many rollouts.
 var errTooLarge = errors.New("too many rollouts")
 
-// maxRollouts is the maximum number of rollouts of a sweep. An orchestrator has all of them in
+// MaxRollouts is the maximum number of rollouts of a sweep. An orchestrator has all of them in
 // memory while it queues some.
-const maxRollouts = 500_000
+const MaxRollouts = 500_000
 
 // server implements OrchestratorService.
 type server struct {
@@ -176,13 +176,13 @@ func checkFork(spec *orchestratorv1.SweepSpec) error {
 	return nil
 }
 
-// checkSize rejects a sweep with more rollouts than maxRollouts.
+// checkSize rejects a sweep with more rollouts than MaxRollouts.
 func checkSize(spec *orchestratorv1.SweepSpec) error {
 	n := plan.Size(&busv1.Sweep{
 		Scenarios: make([]*busv1.SweepScenario, len(spec.GetScenarios())), Agents: spec.GetAgents(), Users: spec.GetUsers(), Trials: spec.GetTrials(),
 	})
-	if n > maxRollouts {
-		return fmt.Errorf("%w: %d given, expected at most %d: split the sweep", errTooLarge, n, maxRollouts)
+	if n > MaxRollouts {
+		return fmt.Errorf("%w: %d given, expected at most %d: split the sweep", errTooLarge, n, MaxRollouts)
 	}
 	return nil
 }
