@@ -108,14 +108,13 @@ run-distributed: ## Run a sweep over four service processes and a NATS server on
 LONG := ^TestLong
 LATE = $(shell grep -lE '^func $(LONG:^%=%)' $(wildcard $(addsuffix /*_test.go,$(TESTED))) | xargs -n 1 dirname | sort -u)
 
-# Which tests the targets below run, all if empty.
-SELECT =
+# Options of the tests that the targets below run, such as which.
+OPTIONS =
 
-# Many tests of the first, which takes longest, wait for other processes and for deadlines: meanwhile the others run, one
-# after the other.
+# Many tests of the first, which takes longest, wait for other processes and for deadlines: meanwhile the others run.
 .PHONY: test
 test: $(VENV)/ready ## Run the tests that are quick, with the race detector where goroutines run
-	$(MAKE) --no-print-directory --jobs=2 SELECT="-skip '$(LONG)'" test-plain test-race-services test-race test-python
+	$(MAKE) --no-print-directory --jobs=2 OPTIONS="-p 2 -skip '$(LONG)'" test-plain test-race-services test-race test-python
 
 .PHONY: test-long
 test-long: $(VENV)/ready $(EXAMPLES)/ready $(MCP)/ready $(READERS)/ready $(AXE)/axe.min.js ## Run the tests that take long: kills, damage, isolation, the commands of the docs, examples
@@ -130,16 +129,16 @@ test-all: ## Run all tests once, quick and long, with the race detector wherever
 
 .PHONY: test-plain
 test-plain: $(VENV)/ready
-	go test $(TEST_FLAGS) $(SELECT) -p 2 -parallel 4 $(UNRACED) $(filter-out $(RACE),$(TESTED))
+	go test $(TEST_FLAGS) -p 2 -parallel 4 $(OPTIONS) $(UNRACED) $(filter-out $(RACE),$(TESTED))
 
 .PHONY: test-race
 test-race: $(VENV)/ready
-	go test $(TEST_FLAGS) $(SELECT) -p 1 -parallel 4 -race $(filter-out $(IN_SERVICES) $(UNRACED),$(RACE))
-	go test $(TEST_FLAGS) $(SELECT) -p 1 -parallel 4 $(call only,$(ALONE_NAMES)) $(ALONE_DIRS)
+	go test $(TEST_FLAGS) -p 1 -parallel 4 $(OPTIONS) -race $(filter-out $(IN_SERVICES) $(UNRACED),$(RACE))
+	go test $(TEST_FLAGS) -p 1 -parallel 4 $(OPTIONS) $(call only,$(ALONE_NAMES)) $(ALONE_DIRS)
 
 .PHONY: test-race-services
 test-race-services: $(VENV)/ready
-	go test $(TEST_FLAGS) $(SELECT) -p 1 -parallel 4 -race $(filter $(IN_SERVICES),$(RACE))
+	go test $(TEST_FLAGS) -p 1 -parallel 4 $(OPTIONS) -race $(filter $(IN_SERVICES),$(RACE))
 
 .PHONY: test-race-cli
 test-race-cli: $(VENV)/ready
