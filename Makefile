@@ -104,7 +104,7 @@ run-distributed: ## Run a sweep over four service processes and a NATS server on
 
 ##@ Check
 
-# Tests that take about ten seconds or more have names that begin with TestLong.
+# Tests that take several seconds, alone or with others of their kind, have names that begin with TestLong.
 LONG := ^TestLong
 LATE = $(shell grep -lE '^func $(LONG:^%=%)' $(wildcard $(addsuffix /*_test.go,$(TESTED))) | xargs -n 1 dirname | sort -u)
 

@@ -177,9 +177,10 @@ func TestAttachedSecretAtTwoGateways(t *testing.T) {
 	}
 }
 
-// TestAttachedInstances plays one rollout by two processes: the second one attaches when the first
-// one leaves. The record names both with their turns, and what is reproducible does not differ.
-func TestAttachedInstances(t *testing.T) {
+// TestLongAttachedInstances plays one rollout by two processes: the second one attaches when the
+// first one leaves. The record names both with their turns, and what is reproducible does not
+// differ.
+func TestLongAttachedInstances(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	var group sync.WaitGroup

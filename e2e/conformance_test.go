@@ -79,9 +79,9 @@ func TestLongConformance(t *testing.T) {
 	}
 }
 
-// TestConformanceOverFourProcesses runs some vectors of each kind twice with four processes, which
-// keep state in between.
-func TestConformanceOverFourProcesses(t *testing.T) {
+// TestLongConformanceOverFourProcesses runs some vectors of each kind twice with four processes,
+// which keep state in between.
+func TestLongConformanceOverFourProcesses(t *testing.T) {
 	t.Parallel()
 	services := start(t)
 	args := append(services.ClientArgs(), "--toolhost-addr", services.Address(cluster.ToolHost),

@@ -145,8 +145,9 @@ func deleteWithSessions(t *testing.T, services *cluster.Cluster, c controller) {
 	}
 }
 
-// TestControlOfRunInOneProcess pauses, changes and continues a run in one process from another one.
-func TestControlOfRunInOneProcess(t *testing.T) {
+// TestLongControlOfRunInOneProcess pauses, changes and continues a run in one process from another
+// one.
+func TestLongControlOfRunInOneProcess(t *testing.T) {
 	t.Parallel()
 	server := startCountingServer(t)
 	out := filepath.Join(t.TempDir(), "out")

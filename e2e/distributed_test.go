@@ -38,7 +38,7 @@ func equalRuns(t *testing.T, want, got string) {
 	}
 }
 
-func TestFourProcessesEqualOne(t *testing.T) {
+func TestLongFourProcessesEqualOne(t *testing.T) {
 	t.Parallel()
 	services := start(t)
 	for _, agent := range []string{"oracle", "random", "unhelpful"} {

@@ -147,9 +147,9 @@ func (r *modelRun) finish(t *testing.T) {
 	}
 }
 
-// TestGatewayDrains restarts two gateways one after the other, while both have turns of callers in
-// flight, and the owner of the model's key those of the other. No turn is asked for twice.
-func TestGatewayDrains(t *testing.T) {
+// TestLongGatewayDrains restarts two gateways one after the other, while both have turns of callers
+// in flight, and the owner of the model's key those of the other. No turn is asked for twice.
+func TestLongGatewayDrains(t *testing.T) {
 	t.Parallel()
 	r := startModelRun(t, "--grace", "1m")
 	for _, name := range []string{cluster.AgentGateway, cluster.SecondAgentGateway} {
@@ -180,8 +180,8 @@ func TestLongNATSAwayInTurn(t *testing.T) {
 	r.finish(t)
 }
 
-// TestHangingEndsWithGrace stops services while an agent never answers, and NATS is away.
-func TestHangingEndsWithGrace(t *testing.T) {
+// TestLongHangingEndsWithGrace stops services while an agent never answers, and NATS is away.
+func TestLongHangingEndsWithGrace(t *testing.T) {
 	t.Parallel()
 	const parallel, grace, most = 4, time.Second, 5 * time.Second
 	turns := newHeld()

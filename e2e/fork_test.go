@@ -9,11 +9,11 @@ import (
 	"github.com/toolsandbox/toolsandbox/e2e/internal/cluster"
 )
 
-// TestForkKilled plays forks of a rollout between two models over remote services, and kills the
-// command line, or the orchestrator, in the middle of one. Each run has the files of the embedded
-// and undisturbed one: given turns are played again, paid replies are used, and nothing is missing
-// or doubled.
-func TestForkKilled(t *testing.T) {
+// TestLongForkKilled plays forks of a rollout between two models over remote services, and kills
+// the command line, or the orchestrator, in the middle of one. Each run has the files of the
+// embedded and undisturbed one: given turns are played again, paid replies are used, and nothing is
+// missing or doubled.
+func TestLongForkKilled(t *testing.T) {
 	t.Parallel()
 	server, services := startUnreliableModel(t), start(t)
 	dir := t.TempDir()

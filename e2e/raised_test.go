@@ -15,9 +15,9 @@ import (
 	"github.com/toolsandbox/toolsandbox/sdk/go/agent"
 )
 
-// TestAgentRaises runs agents whose own code raises exceptions. Each rollout scores 0, is requested
-// once, and replays identically.
-func TestAgentRaises(t *testing.T) { //nolint:tparallel // its subtests share a counter
+// TestLongAgentRaises runs agents whose own code raises exceptions. Each rollout scores 0, is
+// requested once, and replays identically.
+func TestLongAgentRaises(t *testing.T) { //nolint:tparallel // its subtests share a counter
 	t.Parallel()
 	var requests atomic.Int32
 	raise := agent.Func(func(_ context.Context, c *agent.Conversation) (agent.Reply, error) {

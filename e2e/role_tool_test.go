@@ -28,9 +28,10 @@ tables:
     - {cellular: true, wifi: true, location_service: true, low_battery_mode: false, latitude: 52.52, longitude: 13.405}
 `
 
-// TestToolOfAnotherRole checks that a role cannot call another role's tools in a scenario without a
-// selection of tools. A user calls one of the agent's, and an agent calls end_conversation.
-func TestToolOfAnotherRole(t *testing.T) {
+// TestLongToolOfAnotherRole checks that a role cannot call another role's tools in a scenario
+// without a selection of tools. A user calls one of the agent's, and an agent calls
+// end_conversation.
+func TestLongToolOfAnotherRole(t *testing.T) {
 	t.Parallel()
 	pack := t.TempDir()
 	for name, text := range map[string]string{"wifi_off.yaml": unrestrictedScenario, "worlds/flat.yaml": unrestrictedWorld} {

@@ -42,8 +42,8 @@ func TestReadmeTable(t *testing.T) {
 	}
 }
 
-// TestReadmeAgents runs the README's agents of each language with the real services.
-func TestReadmeAgents(t *testing.T) {
+// TestLongReadmeAgents runs the README's agents of each language with the real services.
+func TestLongReadmeAgents(t *testing.T) {
 	t.Parallel()
 	readme, err := os.ReadFile(filepath.Join("..", "README.md"))
 	if err != nil {
@@ -83,8 +83,8 @@ func TestReadmeAgents(t *testing.T) {
 	}
 }
 
-// TestPageAgents runs the agents of docs/agents.md: one writes code, one has its own loop.
-func TestPageAgents(t *testing.T) {
+// TestLongPageAgents runs the agents of docs/agents.md: one writes code, one has its own loop.
+func TestLongPageAgents(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile(filepath.Join("..", "docs", "agents.md"))
 	if err != nil {
@@ -156,9 +156,9 @@ func TestPageUser(t *testing.T) {
 	}
 }
 
-// TestAttachedAgents runs agents in each language that attach themselves to a gateway that starts
-// later.
-func TestAttachedAgents(t *testing.T) { //nolint:tparallel // its subtests share an address
+// TestLongAttachedAgents runs agents in each language that attach themselves to a gateway that
+// starts later.
+func TestLongAttachedAgents(t *testing.T) { //nolint:tparallel // its subtests share an address
 	t.Parallel()
 	address := porttest.Address(t)
 	t.Run("go", func(t *testing.T) {

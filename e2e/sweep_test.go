@@ -106,9 +106,9 @@ func TestLongInterruptedRemoteRunIsCancelled(t *testing.T) {
 	}
 }
 
-// TestCancelledSweep cancels a sweep that a run and a watch follow. Both exit with 3, and the list
-// counts the rollouts that ended by themselves. The resumed run exits with 0.
-func TestCancelledSweep(t *testing.T) {
+// TestLongCancelledSweep cancels a sweep that a run and a watch follow. Both exit with 3, and the
+// list counts the rollouts that ended by themselves. The resumed run exits with 0.
+func TestLongCancelledSweep(t *testing.T) {
 	t.Parallel()
 	services, server := start(t, "OPENAI_API_KEY="+serviceKey), startCountingServer(t)
 	flags := append([]string{

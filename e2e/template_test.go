@@ -106,11 +106,11 @@ func wifiTurn(messages []chatMessage) string {
 	return fmt.Sprintf(answer, "", call("call_read", "get_wifi_status", "{}")+","+call("call_set", "set_wifi_status", `{"on": false}`))
 }
 
-// TestChatTemplates plays a scenario twice behind each template, with the model as agent and as
+// TestLongChatTemplates plays a scenario twice behind each template, with the model as agent and as
 // user. Every rollout has the full score and the same messages whatever the template, the server
 // refuses a request once for each thing that its template cannot take, with a warning, and nothing
 // of the conversation is lost. A replay has the same messages, too.
-func TestChatTemplates(t *testing.T) {
+func TestLongChatTemplates(t *testing.T) {
 	t.Parallel()
 	const vllm, llamaCpp = `{"object": "error", "message": %q, "type": "BadRequestError", "param": null, "code": 400}`,
 		`{"error": {"code": 500, "message": %q, "type": "server_error"}}`

@@ -43,8 +43,8 @@ else:
     attach(act, "grpcs://" + address, "mine", credentials=grpc.ssl_channel_credentials(certificate))
 `
 
-// TestSecureAgents runs dialled and attached agents of each language over TLS.
-func TestSecureAgents(t *testing.T) {
+// TestLongSecureAgents runs dialled and attached agents of each language over TLS.
+func TestLongSecureAgents(t *testing.T) {
 	t.Parallel()
 	cert, key := certtest.SelfSigned(t)
 	play := func(t *testing.T, flags ...string) {

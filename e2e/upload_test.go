@@ -38,10 +38,10 @@ func (encoded) Unmarshal(mem.BufferSlice, any) error { return nil }
 // Name implements encoding.CodecV2.
 func (encoded) Name() string { return "proto" }
 
-// TestUploadsAreBounded sends eight requests of 60 MB to a service at once, for each method that
-// takes large ones. They have as many empty messages as fit, which take up many times their size
-// when they are decoded.
-func TestUploadsAreBounded(t *testing.T) {
+// TestLongUploadsAreBounded sends eight requests of 60 MB to a service at once, for each method
+// that takes large ones. They have as many empty messages as fit, which take up many times their
+// size when they are decoded.
+func TestLongUploadsAreBounded(t *testing.T) {
 	t.Parallel()
 	bound := 128<<20 + max(2, runtime.GOMAXPROCS(0))*200<<20 // as many are read at once, with a copy each
 	services := start(t)

@@ -7,9 +7,10 @@ import (
 	"testing"
 )
 
-// TestModelUserConsents plays users that consent with models, over every provider's interface and
-// with prompted calls. The models see the actions that they can allow, and no tool of the agent.
-func TestModelUserConsents(t *testing.T) {
+// TestLongModelUserConsents plays users that consent with models, over every provider's interface
+// and with prompted calls. The models see the actions that they can allow, and no tool of the
+// agent.
+func TestLongModelUserConsents(t *testing.T) {
 	t.Parallel()
 	turns := []userTurn{
 		{text: "The neighbour, he moved away."},

@@ -144,9 +144,9 @@ func ordered(t *testing.T, name, text string, wanted ...string) {
 	}
 }
 
-// TestModelUserWithTools runs a user with its own tool, with every provider's interface and with
-// prompts.
-func TestModelUserWithTools(t *testing.T) {
+// TestLongModelUserWithTools runs a user with its own tool, with every provider's interface and
+// with prompts.
+func TestLongModelUserWithTools(t *testing.T) {
 	t.Parallel()
 	const remind = "Sent. Remind me on Friday at nine in the morning to call him about the ceiling."
 	turns := []userTurn{
@@ -195,8 +195,8 @@ func TestModelUserWithTools(t *testing.T) {
 	}
 }
 
-// TestModelUserEnds runs users that can only end the conversation.
-func TestModelUserEnds(t *testing.T) {
+// TestLongModelUserEnds runs users that can only end the conversation.
+func TestLongModelUserEnds(t *testing.T) {
 	t.Parallel()
 	turns := []userTurn{{text: "The neighbour, he moved away."}, {tool: "end_conversation", arguments: "{}"}}
 	for _, m := range userModels() {

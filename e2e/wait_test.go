@@ -12,9 +12,9 @@ import (
 	"github.com/toolsandbox/toolsandbox/sdk/go/agent"
 )
 
-// TestServicesMissing runs a sweep without services and waits for them. It soon reports the missing
-// service, its address and the remaining time.
-func TestServicesMissing(t *testing.T) {
+// TestLongServicesMissing runs a sweep without services and waits for them. It soon reports the
+// missing service, its address and the remaining time.
+func TestLongServicesMissing(t *testing.T) {
 	t.Parallel()
 	evaluator := porttest.Address(t)
 	p := startTerminal(t, "run", "--agent", "oracle", "--remote", "--remote-wait", "10m", "--evaluator-addr", evaluator, "--orchestrator-addr", porttest.Address(t),

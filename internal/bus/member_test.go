@@ -139,9 +139,9 @@ func TestMembership(t *testing.T) {
 	await("a")
 }
 
-// TestMembershipOfTheDead starts a member while the membership names one of which nobody alive has
-// ever heard.
-func TestMembershipOfTheDead(t *testing.T) {
+// TestLongMembershipOfTheDead starts a member while the membership names one of which nobody alive
+// has ever heard.
+func TestLongMembershipOfTheDead(t *testing.T) {
 	t.Parallel()
 	b := natstest.Start(t)
 	await := followed(t, b)

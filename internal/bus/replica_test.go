@@ -137,9 +137,9 @@ func TestDrainingReplica(t *testing.T) {
 	}
 }
 
-// TestReplicasAfterOutage stops NATS for longer than a lease. The replica that reconnects first
+// TestLongReplicasAfterOutage stops NATS for longer than a lease. The replica that reconnects first
 // owns no name of the other one, which reconnects later.
-func TestReplicasAfterOutage(t *testing.T) {
+func TestLongReplicasAfterOutage(t *testing.T) {
 	t.Parallel()
 	cfg := natsserver.Config{Dir: t.TempDir(), Listen: porttest.Address(t)}
 	stop := natstest.Serve(t, cfg)

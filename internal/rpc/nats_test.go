@@ -58,9 +58,9 @@ func (h lineHandler) Handle(_ context.Context, record slog.Record) error {
 func (h lineHandler) WithAttrs([]slog.Attr) slog.Handler { return h }
 func (h lineHandler) WithGroup(string) slog.Handler      { return h }
 
-// TestConnectWaits connects before NATS is there: it waits for NATS, then for the streams, and
+// TestLongConnectWaits connects before NATS is there: it waits for NATS, then for the streams, and
 // names both.
-func TestConnectWaits(t *testing.T) {
+func TestLongConnectWaits(t *testing.T) {
 	cfg := DefaultConfig()
 	address := porttest.Address(t)
 	cfg.NATSURL, cfg.Service = "nats://"+address, Evaluator

@@ -21,9 +21,9 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// TestEndlessRefusals answers 429 only. All turns end as the provider's failure with its message,
-// and are asked again in the next round.
-func TestEndlessRefusals(t *testing.T) {
+// TestLongEndlessRefusals answers 429 only. All turns end as the provider's failure with its
+// message, and are asked again in the next round.
+func TestLongEndlessRefusals(t *testing.T) {
 	t.Parallel()
 	const turns = 20
 	var well atomic.Bool

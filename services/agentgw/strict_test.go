@@ -130,11 +130,11 @@ func strictRequest(view *agentgwv1.RespondRequest, rollout, address string) *age
 	return request
 }
 
-// TestStrictTemplates plays turns against each template, with one gateway in several orders and
+// TestLongStrictTemplates plays turns against each template, with one gateway in several orders and
 // with a new gateway for each turn. Every turn is answered, the conversation that a model gets for
 // a turn does not depend on the turns before, and a gateway is refused no turn that is like an
 // earlier one.
-func TestStrictTemplates(t *testing.T) {
+func TestLongStrictTemplates(t *testing.T) {
 	t.Parallel()
 	views := strictViews()
 	for name, refuse := range templates() {

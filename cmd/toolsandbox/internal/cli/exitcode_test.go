@@ -52,7 +52,7 @@ func TestExitCodes(t *testing.T) {
 				t.Errorf("%s: got the command %v, %v and its help %q, want %q in it", name, cmd.CommandPath(), err, cmd.Long, exit.meaning)
 			}
 			line, ok := lines[name]
-			if !ok && slices.Contains(elsewhere, name) || exit.code == process.ExitCancelled { // TestCancelledSweep of e2e
+			if !ok && slices.Contains(elsewhere, name) || exit.code == process.ExitCancelled { // TestLongCancelledSweep of e2e
 				continue
 			}
 			if code, stdout, stderr := command(strings.Fields(line)...); code != exit.code {
