@@ -289,9 +289,9 @@ func (r *runner) speak(ctx context.Context, speaker worldv1.Role) (turn *busv1.T
 		turn, failure = given.turn(r.state, speaker)
 		return turn, failure, nil
 	case speaker == worldv1.Role_ROLE_AGENT:
-		return r.player(ctx, speaker, r.rollout.GetAgent(), r.setup.GetOracleScript())
+		return r.turnOf(ctx, speaker, r.rollout.GetAgent(), r.setup.GetOracleScript())
 	case speaker == worldv1.Role_ROLE_USER:
-		return r.player(ctx, speaker, r.rollout.GetUser(), r.setup.GetUserScript())
+		return r.turnOf(ctx, speaker, r.rollout.GetUser(), r.setup.GetUserScript())
 	default:
 		return nil, infrastructureEnd(fmt.Errorf("nobody can answer as %s", world.RoleName(speaker))), nil
 	}
@@ -301,8 +301,8 @@ func (r *runner) speak(ctx context.Context, speaker worldv1.Role) (turn *busv1.T
 	return turn, failure, err
 }
 
-// player returns a player's turn.
-func (r *runner) player(ctx context.Context, role worldv1.Role, player *agentgwv1.Player, script []*worldv1.ScriptTurn) (*busv1.Turn, *busv1.End, error) {
+// turnOf returns a player's turn.
+func (r *runner) turnOf(ctx context.Context, role worldv1.Role, player *agentgwv1.Player, script []*worldv1.ScriptTurn) (*busv1.Turn, *busv1.End, error) {
 	if computed.Plays(player) {
 		turn, failure := r.compute(ctx, role, player, script)
 		return turn, failure, nil
