@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"regexp"
 )
 
@@ -29,21 +30,23 @@ func Unmarshal(body []byte, target any, join Join) error {
 	if n := values(body); n > maxValues {
 		return errTooMany(n, maxValues)
 	}
-	if len(bytes.TrimSpace(body)) == 0 {
-		return fmt.Errorf("%w: %w", ErrIncomplete, json.Unmarshal(body, target))
-	}
 	err = json.Unmarshal(body, target)
-	invalid, isInvalid := errors.AsType[*json.SyntaxError](err)
-	if !isInvalid {
+	if _, invalid := errors.AsType[*json.SyntaxError](err); !invalid {
 		return err
 	}
 	if quoted := quoteNumbers(body); json.Valid(quoted) {
 		return json.Unmarshal(quoted, target)
 	}
-	if invalid.Offset >= int64(len(body)) {
+	if isIncomplete(body) {
 		return fmt.Errorf("%w: %w", ErrIncomplete, err)
 	}
 	return err
+}
+
+// isIncomplete reports whether a body ends before its JSON does.
+func isIncomplete(body []byte) bool {
+	err := json.NewDecoder(bytes.NewReader(body)).Decode(new(json.RawMessage))
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 func errTooMany(n, limit int) error { return fmt.Errorf("%d values, expected at most %d", n, limit) }

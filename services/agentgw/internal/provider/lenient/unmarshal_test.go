@@ -46,7 +46,7 @@ func TestUnmarshalNumbers(t *testing.T) {
 // TestUnmarshalIncomplete tells a body that breaks off from one that is no JSON.
 func TestUnmarshalIncomplete(t *testing.T) {
 	var into json.RawMessage
-	for body, want := range map[string]bool{"": true, " ": true, `{"a":[1`: true, `{"a":"x`: true, "OK": false, `{"a":x}`: false, `{} {}`: false} {
+	for body, want := range map[string]bool{"": true, " ": true, `{"a":[1`: true, `{"a":"x`: true, "OK": false, `{"a":x}`: false, `{} {}`: false, "{}\x00": false, `{"a":1}}`: false} {
 		if err := Unmarshal([]byte(body), &into, nil); errors.Is(err, ErrIncomplete) != want || err == nil {
 			t.Errorf("Unmarshal(%q): got %v, want ErrIncomplete: %t", body, err, want)
 		}
