@@ -173,7 +173,7 @@ func failureOf(response *http.Response, to provider.Endpoint, r *provider.Reques
 	if hint := redirectHint(response, to, r); hint != "" {
 		failure.Detail = strings.TrimPrefix(failure.Detail+"; "+hint, noDetails+"; ")
 	} else {
-		failure.Detail += askedAddress(response, to)
+		failure.Detail += askedAddress(response, to, r)
 	}
 	if failure.NoCredit {
 		return failure
@@ -193,15 +193,28 @@ var version = regexp.MustCompile(`/v[0-9]+[a-z0-9]*/?$`)
 
 // askedAddress returns the suffix of a message that names the address of the request, without user
 // and query, and the address that may be meant if there is nothing.
-func askedAddress(response *http.Response, to provider.Endpoint) string {
+func askedAddress(response *http.Response, to provider.Endpoint, r *provider.Request) string {
 	at := *response.Request.URL
 	at.User, at.RawQuery = nil, ""
 	asked := " (at " + at.String()
-	base := strings.TrimSuffix(to.BaseURL, "/")
-	if response.StatusCode == http.StatusNotFound && !to.Official && !version.MatchString(base) {
-		asked += "; did you mean --base-url " + base + "/v1?"
+	if response.StatusCode == http.StatusNotFound && !to.Official {
+		asked += meantAddress(to.BaseURL, r.Path)
 	}
 	return string(Redact([]byte(asked), to.Secret)) + ")"
+}
+
+// meantAddress suggests a base URL where there is nothing: one without the path that every request
+// adds, or with a version.
+func meantAddress(base, path string) string {
+	path, _, _ = strings.Cut(path, "?")
+	base, whole := strings.CutSuffix(strings.TrimSuffix(base, "/"), path)
+	switch {
+	case !whole && version.MatchString(base):
+		return ""
+	case !whole:
+		base += "/v1"
+	}
+	return "; did you mean --base-url " + base + "?"
 }
 
 // redirectHint returns the target of a redirect and a remedy, "" if the response is no redirect. It

@@ -161,6 +161,24 @@ func TestRedirects(t *testing.T) {
 	}
 }
 
+// TestMeantAddress suggests addresses where there is nothing.
+func TestMeantAddress(t *testing.T) {
+	for base, want := range map[string]string{
+		"http://h":                     "http://h/v1",
+		"http://h/api/":                "http://h/api/v1",
+		"http://h/v1":                  "",
+		"http://h/v1beta/":             "",
+		"http://h/v1/chat/completions": "http://h/v1",
+	} {
+		if want != "" {
+			want = "; did you mean --base-url " + want + "?"
+		}
+		if got := meantAddress(base, "/chat/completions?x=1"); got != want {
+			t.Errorf("meantAddress(%q): got %q, want %q", base, got, want)
+		}
+	}
+}
+
 // cut announces a longer body than it sends.
 func cut(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Length", "100")
