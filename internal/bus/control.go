@@ -42,41 +42,86 @@ func (b ControlUpdates) control(ctx context.Context, sweepID string) (control *b
 // lost acknowledgement with its own change. An unreadable state is removed, and change gets an
 // empty one. The error is ErrDeleted if the sweep was deleted.
 func (b Controls) UpdateControl(ctx context.Context, sweepID string, change func(*busv1.SweepControl) (changed bool)) error {
+	return b.UpdateControlIf(ctx, sweepID, change, nil)
+}
+
+// UpdateControlIf is UpdateControl for a change that has to fit to the control states of all
+// sweeps. check gets the changed state before it is stored, and may refuse it by an error. If any
+// sweep changes meanwhile, here or at another orchestrator, change and check are called again.
+func (b Controls) UpdateControlIf(
+	ctx context.Context, sweepID string, change func(*busv1.SweepControl) (changed bool), check func(*busv1.SweepControl) error,
+) error {
 	deleted := false
 	err := b.updateControl(ctx, sweepID, func(control *busv1.SweepControl) bool {
 		deleted = control.GetDeleted()
 		return !deleted && change(control)
-	})
+	}, check)
 	if err == nil && deleted {
 		err = fmt.Errorf("sweep %s: %w", sweepID, ErrDeleted)
 	}
 	return err
 }
 
-// updateControl is UpdateControl for deleted sweeps too.
-func (b Controls) updateControl(ctx context.Context, sweepID string, change func(*busv1.SweepControl) (changed bool)) error {
+// updateControl is UpdateControlIf for deleted sweeps too. check may be nil.
+func (b Controls) updateControl(
+	ctx context.Context, sweepID string, change func(*busv1.SweepControl) (changed bool), check func(*busv1.SweepControl) error,
+) error {
 	for {
-		control, revision, err := b.control(ctx, sweepID)
-		if err == nil && !change(control) {
-			return nil
-		}
-		var raw []byte
-		if err == nil {
-			raw, err = proto.Marshal(control)
-		}
-		if err == nil {
-			_, _, err = b.publish(ctx, sweepControlSubject(sweepID), raw, expectLast(revision))
-		}
-		if isWrongSequence(err) {
-			if _, err = b.conflicting(ctx, sweepStream, sweepControlSubject(sweepID)); err == nil {
-				continue
-			}
-		}
+		again, err := b.tryControl(ctx, sweepID, change, check)
 		if err != nil {
 			return fmt.Errorf("store control of sweep %s: %w", sweepID, err)
 		}
-		return nil
+		if !again {
+			return nil
+		}
 	}
+}
+
+// tryControl is one attempt of updateControl.
+func (b Controls) tryControl(
+	ctx context.Context, sweepID string, change func(*busv1.SweepControl) (changed bool), check func(*busv1.SweepControl) error,
+) (again bool, err error) {
+	var headers []header
+	var last uint64
+	if check != nil {
+		if last, err = b.lastSweepChange(ctx); err != nil {
+			return false, err
+		}
+		headers = []header{expectLastOfStream(last)}
+	}
+	control, revision, err := b.control(ctx, sweepID)
+	if err != nil || !change(control) {
+		return false, err
+	}
+	if check != nil {
+		if err := check(control); err != nil {
+			return false, err
+		}
+	}
+	raw, err := proto.Marshal(control)
+	if err != nil {
+		return false, err
+	}
+	_, _, err = b.publish(ctx, sweepControlSubject(sweepID), raw, append(headers, expectLast(revision))...)
+	if !isWrongSequence(err) {
+		return false, err
+	}
+	if check != nil {
+		if now, err := b.lastSweepChange(ctx); err != nil || now != last {
+			return true, err
+		}
+	}
+	_, err = b.conflicting(ctx, sweepStream, sweepControlSubject(sweepID))
+	return true, err
+}
+
+// lastSweepChange returns the sequence of the last plan or control state that was stored.
+func (b *store) lastSweepChange(ctx context.Context) (uint64, error) {
+	info, err := b.info(ctx, sweepStream, "")
+	if err != nil {
+		return 0, err
+	}
+	return info.State.LastSeq, nil
 }
 
 // WatchControl calls handle with the current control state of a sweep, or of all sweeps if sweepID
@@ -118,32 +163,43 @@ func (b ControlUpdates) WatchControl(ctx context.Context, sweepID string, handle
 	})
 }
 
-// Configure stores the limits of a sweep as the creation of one of its rounds gives them: the spend
-// limit, nil for none, and the concurrent rollouts per worker process, 0 for its own limit. It does
-// nothing unless the round is later than that of the stored limits. So a command line that creates
-// its sweep again, because it has reconnected or jobs were lost, does not undo what was set since.
-func (b Controls) Configure(ctx context.Context, sweepID string, limit *agentgwv1.SpendLimit, parallel, round int32) error {
-	return b.UpdateControl(ctx, sweepID, func(control *busv1.SweepControl) bool {
-		if control.LimitsRound != nil && round <= control.GetLimitsRound() {
-			return false
-		}
-		SetSpendLimit(control, limit)
-		control.Parallel, control.LimitsRound = parallel, proto.Int32(round)
-		return true
-	})
+// Creation is what the creation of a round of a sweep sets.
+type Creation struct {
+	// Team owns the sweep, empty without teams. Rollouts is the number of rollouts of its plan. Both
+	// count against the team's budgets.
+	Team     string
+	Rollouts int64
+	// SpendLimit is nil for none.
+	SpendLimit *agentgwv1.SpendLimit
+	// Parallel is the number of concurrent rollouts per worker process, 0 for its own limit.
+	Parallel int32
+	Round    int32
+}
+
+// Apply changes a control state, and reports whether it did. It does nothing unless the round is
+// later than that of the state. So a command line that creates its sweep again, because it has
+// reconnected or jobs were lost, does not undo what was set since.
+func (c Creation) Apply(control *busv1.SweepControl) (changed bool) {
+	if control.LimitsRound != nil && c.Round <= control.GetLimitsRound() {
+		return false
+	}
+	SetSpendLimit(control, c.SpendLimit)
+	control.Team, control.Rollouts = c.Team, c.Rollouts
+	control.Parallel, control.LimitsRound = c.Parallel, proto.Int32(c.Round)
+	return true
 }
 
 // SetSpendLimit sets the spend limit of a sweep, nil for none, and lets its turns begin again.
 func SetSpendLimit(control *busv1.SweepControl, limit *agentgwv1.SpendLimit) {
-	control.EarlierLimit = LargestLimit(control, nil)
+	control.EarlierLimit = LargestLimit(control)
 	control.SpendLimit, control.Exhausted = limit, ""
 }
 
-// LargestLimit returns the largest spend limit that a sweep has had, or gets by another one, part
-// by part. It is nil without any. The sweep may have spent it, whatever its limit is now.
-func LargestLimit(control *busv1.SweepControl, another *agentgwv1.SpendLimit) *agentgwv1.SpendLimit {
+// LargestLimit returns the largest spend limit that a sweep has had, part by part. It is nil
+// without any. The sweep may have spent it, whatever its limit is now.
+func LargestLimit(control *busv1.SweepControl) *agentgwv1.SpendLimit {
 	var largest *agentgwv1.SpendLimit
-	for _, limit := range []*agentgwv1.SpendLimit{control.GetEarlierLimit(), control.GetSpendLimit(), another} {
+	for _, limit := range []*agentgwv1.SpendLimit{control.GetEarlierLimit(), control.GetSpendLimit()} {
 		if limit != nil {
 			largest = &agentgwv1.SpendLimit{
 				Tokens: max(largest.GetTokens(), limit.GetTokens()), CostMicros: max(largest.GetCostMicros(), limit.GetCostMicros()),
@@ -172,10 +228,8 @@ func Cancelled(control *busv1.SweepControl, round int32) bool {
 
 // BeginDeletion marks a sweep as deleted, so that nobody uses its id again. check reports whether
 // its state still admits that. Of a sweep that is marked already it reports true. The state keeps
-// what counts against budgets: the team, the largest spend limit, and the rollouts of the plan.
-func (b Controls) BeginDeletion(
-	ctx context.Context, sweepID, team string, rollouts int64, check func(*busv1.SweepControl) bool,
-) (deleted bool, err error) {
+// what counts against budgets.
+func (b Controls) BeginDeletion(ctx context.Context, sweepID string, check func(*busv1.SweepControl) bool) (deleted bool, err error) {
 	err = b.updateControl(ctx, sweepID, func(control *busv1.SweepControl) bool {
 		if deleted = control.GetDeleted(); deleted {
 			return false
@@ -183,33 +237,28 @@ func (b Controls) BeginDeletion(
 		if deleted = check(control); !deleted {
 			return false
 		}
-		limit := LargestLimit(control, nil)
+		team, rollouts, limit := control.GetTeam(), control.GetRollouts(), LargestLimit(control)
 		proto.Reset(control)
 		control.Deleted, control.Team, control.SpendLimit, control.Rollouts = true, team, limit, rollouts
 		return true
-	})
+	}, nil)
 	return deleted, err
 }
 
-// Deleted returns the control states of the deleted sweeps, without those that are being deleted.
-func (b Controls) Deleted(ctx context.Context) ([]*busv1.SweepControl, error) {
-	info, err := b.info(ctx, sweepStream, "sweep.>")
+// VisitControls calls visit with the control state of each sweep that has one, also of deleted
+// ones, in no particular order.
+func (b Controls) VisitControls(ctx context.Context, visit func(sweepID string, control *busv1.SweepControl)) error {
+	info, err := b.info(ctx, sweepStream, sweepControlSubject("*"))
 	if err != nil {
-		return nil, fmt.Errorf("list deleted sweeps: %w", err)
+		return fmt.Errorf("list sweeps: %w", err)
 	}
-	var deleted []*busv1.SweepControl
 	for subject := range info.State.Subjects {
 		id := strings.Split(subject, ".")[1]
-		if subject != sweepControlSubject(id) || info.State.Subjects[sweepPlanSubject(id)] > 0 {
-			continue
-		}
 		control, err := b.Control(ctx, id)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		if control.GetDeleted() {
-			deleted = append(deleted, control)
-		}
+		visit(id, control)
 	}
-	return deleted, nil
+	return nil
 }

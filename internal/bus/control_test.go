@@ -38,7 +38,7 @@ func TestConfigure(t *testing.T) {
 			t.Fatal(err)
 		}
 		limit := &agentgwv1.SpendLimit{Tokens: int64(i + 1)}
-		if err := b.Configure(t.Context(), "s", limit, step.parallel, step.round); err != nil {
+		if err := b.UpdateControl(t.Context(), "s", bus.Creation{SpendLimit: limit, Parallel: step.parallel, Round: step.round}.Apply); err != nil {
 			t.Fatal(err)
 		}
 		if step.applies {

@@ -46,7 +46,7 @@ func TestForeignSweepDocuments(t *testing.T) {
 			t.Errorf("Sweep: got %v and %v, want three trials", sweep, err)
 		}
 	}
-	if err := errors.Join(b.PutSweep(ctx, &busv1.Sweep{Id: "s", Trials: 3}), b.Configure(ctx, "s", nil, 2, 0)); err != nil {
+	if err := errors.Join(b.PutSweep(ctx, &busv1.Sweep{Id: "s", Trials: 3}), b.UpdateControl(ctx, "s", bus.Creation{Parallel: 2}.Apply)); err != nil {
 		t.Fatal(err)
 	}
 	var watched []int32
@@ -61,7 +61,7 @@ func TestForeignSweepDocuments(t *testing.T) {
 	publish("sweep.s.x.y", []byte("hello"))
 	publish("sweep.other.plan", []byte("\xff"))
 	want(2)
-	if err := b.Configure(ctx, "s", nil, 4, 1); err != nil {
+	if err := b.UpdateControl(ctx, "s", bus.Creation{Parallel: 4, Round: 1}.Apply); err != nil {
 		t.Fatal(err)
 	}
 	publish("sweep.s.control", []byte("\x08\x07"))

@@ -21,6 +21,12 @@ func expectLast(sequence uint64) header {
 	return header{jetstream.ExpectedLastSubjSeqHeader, strconv.FormatUint(sequence, 10)}
 }
 
+// expectLastOfStream makes the server reject a message unless the last message of its stream has a
+// sequence, 0 for none.
+func expectLastOfStream(sequence uint64) header {
+	return header{jetstream.ExpectedLastSeqHeader, strconv.FormatUint(sequence, 10)}
+}
+
 // publish sends a message and waits for its acknowledgement. retried reports whether it made more
 // than one attempt, so that the stored message may be that of an earlier one.
 func (b *store) publish(ctx context.Context, subject string, raw []byte, headers ...header) (seq uint64, retried bool, err error) {

@@ -19,7 +19,7 @@ func storeSweep(t *testing.T, b *bus.Bus, id string) {
 	_, appendErr := b.Append(t.Context(), rollout.GetId(), &busv1.LogEntry{Start: &busv1.Start{Rollout: rollout}}, bus.Position{})
 	_, resultErr := b.PublishResult(t.Context(), &busv1.Result{Rollout: rollout, Round: 1})
 	err := errors.Join(
-		b.PutSweep(t.Context(), &busv1.Sweep{Id: id}), b.Configure(t.Context(), id, nil, 3, 0), b.Enqueue(t.Context(), []*busv1.Job{{Rollout: rollout}}),
+		b.PutSweep(t.Context(), &busv1.Sweep{Id: id}), b.UpdateControl(t.Context(), id, bus.Creation{Team: "red", Rollouts: 7, Parallel: 3}.Apply), b.Enqueue(t.Context(), []*busv1.Job{{Rollout: rollout}}),
 		appendErr, resultErr, b.PublishSnapshot(t.Context(), &busv1.Snapshot{SessionId: rollout.GetId()}),
 		b.PutTurn(t.Context(), rollout.GetId(), 1, []byte("turn")), b.PutAnswer(t.Context(), rollout.GetId(), 1, []byte("answer")),
 	)
@@ -54,7 +54,7 @@ func TestRemoveSweep(t *testing.T) {
 	}
 	both := messages()
 	for range 2 {
-		deleted, err := b.BeginDeletion(t.Context(), "s", "red", 7, func(*busv1.SweepControl) bool { return true })
+		deleted, err := b.BeginDeletion(t.Context(), "s", func(*busv1.SweepControl) bool { return true })
 		err = errors.Join(err, b.RemoveSweepData(t.Context(), "s"), b.RemovePlan(t.Context(), "s"))
 		if err != nil {
 			t.Fatal(err)
@@ -69,11 +69,13 @@ func TestRemoveSweep(t *testing.T) {
 	if control := controlOf(t, b); !proto.Equal(control, &busv1.SweepControl{Deleted: true, Team: "red", Rollouts: 7}) {
 		t.Errorf("control: got %v, want only that it was deleted, and its team", control)
 	}
-	if err := b.Configure(t.Context(), "s", nil, 3, 9); !errors.Is(err, bus.ErrDeleted) {
+	if err := b.UpdateControl(t.Context(), "s", bus.Creation{Parallel: 3, Round: 9}.Apply); !errors.Is(err, bus.ErrDeleted) {
 		t.Errorf("Configure: got %v, want %v", err, bus.ErrDeleted)
 	}
-	if deleted, err := b.Deleted(t.Context()); err != nil || len(deleted) != 1 || deleted[0].GetRollouts() != 7 {
-		t.Errorf("Deleted: got %v and %v, want the sweep with 7 rollouts", deleted, err)
+	rollouts := make(map[string]int64)
+	err := b.VisitControls(t.Context(), func(id string, control *busv1.SweepControl) { rollouts[id] = control.GetRollouts() })
+	if err != nil || len(rollouts) != 2 || rollouts["s"] != 7 {
+		t.Errorf("VisitControls: got %v and %v, want both sweeps, the deleted one with 7 rollouts", rollouts, err)
 	}
 	if _, err := b.Sweep(t.Context(), "s"); !errors.Is(err, bus.ErrNotFound) {
 		t.Errorf("plan: got %v, want %v", err, bus.ErrNotFound)

@@ -78,24 +78,12 @@ func (s *server) updateSweep(ctx context.Context, req *orchestratorv1.UpdateSwee
 
 // storeChanges stores the changes of a request, if they fit into the budgets of the caller's team.
 func (s *server) storeChanges(ctx context.Context, req *orchestratorv1.UpdateSweepRequest, ended bool) error {
-	s.budgets.Lock()
-	defer s.budgets.Unlock()
-	id := req.GetSweepId()
+	var check func(*busv1.SweepControl) error
 	if req.SpendTokens != nil || req.SpendMicros != nil {
-		sweep, err := s.bus.Sweep(ctx, id)
-		if err != nil {
-			return err
-		}
-		control, err := s.bus.Control(ctx, id)
-		if err != nil {
-			return err
-		}
-		if err := s.checkBudget(ctx, sweep, newLimit(control.GetSpendLimit(), req)); err != nil {
-			return err
-		}
+		check = s.budgetCheck(ctx, req.GetSweepId())
 	}
 	var refused error
-	err := s.bus.UpdateControl(ctx, id, func(control *busv1.SweepControl) bool {
+	err := s.bus.UpdateControlIf(ctx, req.GetSweepId(), func(control *busv1.SweepControl) bool {
 		before := proto.CloneOf(control)
 		limit := newLimit(control.GetSpendLimit(), req)
 		if refused = checkRaised(control.GetSpendLimit(), limit); refused != nil {
@@ -112,7 +100,7 @@ func (s *server) storeChanges(ctx context.Context, req *orchestratorv1.UpdateSwe
 			control.Paused = req.GetPaused()
 		}
 		return !proto.Equal(before, control)
-	})
+	}, check)
 	return errors.Join(refused, err)
 }
 

@@ -245,7 +245,7 @@ func TestRoundStopsDeletion(t *testing.T) {
 	if err := i.Bus().BeginRound(t.Context(), "s", nil, 1, []int{0}); err != nil {
 		t.Fatal(err)
 	}
-	deleted, err := i.Bus().BeginDeletion(t.Context(), "s", "", 1, func(now *busv1.SweepControl) bool { return len(now.GetRounds()) == 0 })
+	deleted, err := i.Bus().BeginDeletion(t.Context(), "s", func(now *busv1.SweepControl) bool { return len(now.GetRounds()) == 0 })
 	if err != nil || deleted {
 		t.Errorf("BeginDeletion: got %t and %v, want false and nil", deleted, err)
 	}

@@ -75,7 +75,7 @@ func (s *server) beginDeletion(ctx context.Context, sweep *busv1.Sweep) error {
 	if n := progress.GetRunning() + progress.GetQueued() + progress.GetScoring() + progress.GetRetrying() + progress.GetAsked() + progress.GetLimited(); n > 0 {
 		return fmt.Errorf("%w: %d run or wait", errEnding, n)
 	}
-	deleted, err := s.bus.BeginDeletion(ctx, id, sweep.GetTeam(), int64(plan.Size(sweep)), func(now *busv1.SweepControl) bool {
+	deleted, err := s.bus.BeginDeletion(ctx, id, func(now *busv1.SweepControl) bool {
 		return len(now.GetRounds()) == len(rounds)
 	})
 	if err == nil && !deleted {

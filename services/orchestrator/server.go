@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"sync"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -60,8 +59,6 @@ type server struct {
 	// progressInterval is how long a watch waits for a result before it sends progress, and the
 	// interval of further progress.
 	progressInterval time.Duration
-	// budgets is held while a team's sweep is checked against its budgets and stored.
-	budgets sync.Mutex
 }
 
 // statusOf maps errors to gRPC codes.
@@ -203,15 +200,24 @@ func selected(jobs []*busv1.Job, plan []*busv1.Rollout, selection *orchestratorv
 
 // putSweep stores a sweep and its limits, if they fit into the budgets of the caller's team.
 func (s *server) putSweep(ctx context.Context, sweep *busv1.Sweep, req *orchestratorv1.CreateSweepRequest) error {
-	s.budgets.Lock()
-	defer s.budgets.Unlock()
-	if err := s.checkBudget(ctx, sweep, req.GetSpendLimit()); err != nil {
-		return err
+	id, check := sweep.GetId(), s.budgetCheck(ctx, sweep.GetId())
+	created := bus.Creation{
+		Team: sweep.GetTeam(), Rollouts: int64(plan.Size(sweep)),
+		SpendLimit: req.GetSpendLimit(), Parallel: parallel(ctx, req.GetSpec()), Round: req.GetRound(),
+	}
+	if check != nil { // before the plan is stored, too
+		control, err := s.bus.Control(ctx, id)
+		if err == nil && created.Apply(control) {
+			err = check(control)
+		}
+		if err != nil {
+			return err
+		}
 	}
 	if err := s.bus.PutSweep(ctx, sweep); err != nil {
 		return err
 	}
-	return s.bus.Configure(ctx, sweep.GetId(), req.GetSpendLimit(), parallel(ctx, req.GetSpec()), req.GetRound())
+	return s.bus.UpdateControlIf(ctx, id, created.Apply, check)
 }
 
 // checkTools rejects setups that name tools which the tool host does not have.

@@ -26,7 +26,7 @@ func TestWatchEndsWhenSpent(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(&busv1.SweepControl{SpendLimit: request.GetSpendLimit(), LimitsRound: &round}, stored, protocmp.Transform(),
+		if diff := cmp.Diff(&busv1.SweepControl{SpendLimit: request.GetSpendLimit(), LimitsRound: &round, Rollouts: 2}, stored, protocmp.Transform(),
 			protocmp.IgnoreFields(&busv1.SweepControl{}, "rounds", "earlier_limit")); diff != "" {
 			t.Errorf("control after CreateSweep (-want +got):\n%s", diff)
 		}

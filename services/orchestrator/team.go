@@ -12,7 +12,6 @@ import (
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
-	"github.com/toolsandbox/toolsandbox/services/orchestrator/internal/plan"
 )
 
 // errNotGranted: the caller's team may not use something.
@@ -166,77 +165,45 @@ func parallel(ctx context.Context, spec *orchestratorv1.SweepSpec) int32 {
 type budget struct{ rollouts, micros, tokens int64 }
 
 // add adds a sweep. A sum that is too large for its type stays at the largest number.
-func (b *budget) add(rollouts int64, limit *agentgwv1.SpendLimit) {
-	for sum, n := range map[*int64]int64{&b.rollouts: rollouts, &b.micros: limit.GetCostMicros(), &b.tokens: limit.GetTokens()} {
+func (b *budget) add(control *busv1.SweepControl) {
+	limit := bus.LargestLimit(control)
+	for sum, n := range map[*int64]int64{&b.rollouts: control.GetRollouts(), &b.micros: limit.GetCostMicros(), &b.tokens: limit.GetTokens()} {
 		*sum += min(n, math.MaxInt64-*sum)
 	}
 }
 
-// checkBudget checks that a sweep, with its limit, fits into the budgets of the caller's team
-// beside the team's other sweeps. Of each the largest limit counts that it has had. The caller
-// holds s.budgets until the limit is stored.
-func (s *server) checkBudget(ctx context.Context, sweep *busv1.Sweep, limit *agentgwv1.SpendLimit) error {
+// budgetCheck returns the check that a sweep fits into the budgets of the caller's team beside the
+// team's other sweeps, nil if that has none. Of each sweep the largest limit counts that it has had.
+func (s *server) budgetCheck(ctx context.Context, id string) func(*busv1.SweepControl) error {
 	caller := access.FromContext(ctx)
-	if caller.IsAdmin() {
+	if caller.IsAdmin() || caller.Grant.Spend == 0 && caller.Grant.Tokens == 0 && caller.Grant.Rollouts == 0 {
 		return nil
 	}
 	grant := caller.Grant
-	switch {
-	case grant.Spend == 0 && grant.Tokens == 0 && grant.Rollouts == 0:
+	return func(control *busv1.SweepControl) error {
+		switch limit := control.GetSpendLimit(); {
+		case grant.Spend > 0 && limit.GetCostMicros() == 0:
+			return fmt.Errorf("%w: its sweeps need a limit: give --spend-usd", errBudget)
+		case grant.Tokens > 0 && limit.GetTokens() == 0:
+			return fmt.Errorf("%w: its sweeps need a limit: give --spend-tokens", errBudget)
+		}
+		var used budget
+		used.add(control)
+		err := s.bus.VisitControls(ctx, func(other string, control *busv1.SweepControl) {
+			if other != id && control.GetTeam() == caller.Team {
+				used.add(control)
+			}
+		})
+		switch {
+		case err != nil:
+			return err
+		case grant.Rollouts > 0 && used.rollouts > grant.Rollouts:
+			return fmt.Errorf("%w %s: %d rollouts with this sweep, %d granted", errBudget, caller.Team, used.rollouts, grant.Rollouts)
+		case grant.Spend > 0 && float64(used.micros) > grant.Spend*microsPerDollar:
+			return fmt.Errorf("%w %s: spend limits of $%.2f with this sweep, $%.2f granted", errBudget, caller.Team, float64(used.micros)/microsPerDollar, grant.Spend)
+		case grant.Tokens > 0 && used.tokens > grant.Tokens:
+			return fmt.Errorf("%w %s: limits of %d tokens with this sweep, %d granted", errBudget, caller.Team, used.tokens, grant.Tokens)
+		}
 		return nil
-	case grant.Spend > 0 && limit.GetCostMicros() == 0:
-		return fmt.Errorf("%w: its sweeps need a limit: give --spend-usd", errBudget)
-	case grant.Tokens > 0 && limit.GetTokens() == 0:
-		return fmt.Errorf("%w: its sweeps need a limit: give --spend-tokens", errBudget)
 	}
-	used, err := s.usedBudget(ctx, caller.Team, sweep.GetId())
-	if err != nil {
-		return err
-	}
-	control, err := s.bus.Control(ctx, sweep.GetId())
-	if err != nil {
-		return err
-	}
-	used.add(int64(plan.Size(sweep)), bus.LargestLimit(control, limit))
-	switch {
-	case grant.Rollouts > 0 && used.rollouts > grant.Rollouts:
-		return fmt.Errorf("%w %s: %d rollouts with this sweep, %d granted", errBudget, caller.Team, used.rollouts, grant.Rollouts)
-	case grant.Spend > 0 && float64(used.micros) > grant.Spend*microsPerDollar:
-		return fmt.Errorf("%w %s: spend limits of $%.2f with this sweep, $%.2f granted", errBudget, caller.Team, float64(used.micros)/microsPerDollar, grant.Spend)
-	case grant.Tokens > 0 && used.tokens > grant.Tokens:
-		return fmt.Errorf("%w %s: limits of %d tokens with this sweep, %d granted", errBudget, caller.Team, used.tokens, grant.Tokens)
-	}
-	return nil
-}
-
-// usedBudget returns what the sweeps of a team but one count, with the deleted ones.
-func (s *server) usedBudget(ctx context.Context, team, except string) (used budget, err error) {
-	ids, err := s.bus.SweepIDs(ctx)
-	if err != nil {
-		return budget{}, err
-	}
-	for _, id := range ids {
-		other, err := s.bus.Sweep(ctx, id)
-		if errors.Is(err, bus.ErrNotFound) || err == nil && (id == except || other.GetTeam() != team) {
-			continue
-		}
-		if err != nil {
-			return budget{}, err
-		}
-		control, err := s.bus.Control(ctx, id)
-		if err != nil {
-			return budget{}, err
-		}
-		used.add(int64(plan.Size(other)), bus.LargestLimit(control, nil))
-	}
-	deleted, err := s.bus.Deleted(ctx)
-	if err != nil {
-		return budget{}, err
-	}
-	for _, other := range deleted {
-		if other.GetTeam() == team {
-			used.add(other.GetRollouts(), other.GetSpendLimit())
-		}
-	}
-	return used, nil
 }

@@ -252,12 +252,14 @@ func spends(micros, tokens int64) func(*orchestratorv1.CreateSweepRequest) {
 	}
 }
 
-// TestBudgetsAreOfAllSweeps lets many clients of a team create sweeps at the same time.
+// TestBudgetsAreOfAllSweeps lets many clients of a team create sweeps at the same time, each at an
+// orchestrator of its own.
 func TestBudgetsAreOfAllSweeps(t *testing.T) {
-	s := newServer(t, install(t))
+	i := install(t)
 	red := as(t, "red", access.Grant{Spend: 3})
 	errs := make(chan error)
 	for n := range 8 {
+		s := newServer(t, i)
 		go func() {
 			request := &orchestratorv1.CreateSweepRequest{SweepId: string(rune('a' + n)), Spec: spec("one")}
 			spends(1e6, 0)(request)
@@ -274,7 +276,7 @@ func TestBudgetsAreOfAllSweeps(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("eight sweeps of $1 each under a grant of $3: got %v, want three of them", got)
 	}
-	if _, err := s.CreateSweep(as(t, "blue", access.Grant{Spend: 3}), &orchestratorv1.CreateSweepRequest{
+	if _, err := newServer(t, i).CreateSweep(as(t, "blue", access.Grant{Spend: 3}), &orchestratorv1.CreateSweepRequest{
 		SweepId: "other", Spec: spec("one"), SpendLimit: &agentgwv1.SpendLimit{CostMicros: 3e6},
 	}); err != nil {
 		t.Errorf("sweep of another team: got %v, want nil", err)
@@ -323,7 +325,7 @@ func TestBudgetsOutliveChanges(t *testing.T) {
 	if err != nil || control.GetParallel() != 4 || control.GetSpendLimit().GetCostMicros() != 2e6 {
 		t.Errorf("control: got %v and %v, want 4 at once, which is granted, and $2", control, err)
 	}
-	if deleted, err := s.bus.BeginDeletion(t.Context(), "s", "red", 2, func(*busv1.SweepControl) bool { return true }); err != nil || !deleted {
+	if deleted, err := s.bus.BeginDeletion(t.Context(), "s", func(*busv1.SweepControl) bool { return true }); err != nil || !deleted {
 		t.Fatalf("BeginDeletion: got %t and %v, want true and nil", deleted, err)
 	}
 	if err := s.bus.RemovePlan(t.Context(), "s"); err != nil {
@@ -366,7 +368,7 @@ func TestBudgetsOutliveRounds(t *testing.T) {
 	if err := create("s", 3, 1); err != nil {
 		t.Fatal(err)
 	}
-	if deleted, err := s.bus.BeginDeletion(t.Context(), "s", "red", 1, func(*busv1.SweepControl) bool { return true }); err != nil || !deleted {
+	if deleted, err := s.bus.BeginDeletion(t.Context(), "s", func(*busv1.SweepControl) bool { return true }); err != nil || !deleted {
 		t.Fatalf("BeginDeletion: got %t and %v, want true and nil", deleted, err)
 	}
 	if err := s.bus.RemovePlan(t.Context(), "s"); err != nil {

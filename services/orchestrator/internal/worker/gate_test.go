@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/toolsandbox/toolsandbox/internal/bus"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
 
@@ -80,7 +81,7 @@ func TestParallelChanges(t *testing.T) {
 	s.gateway.respond = d.respond
 	set := func(parallel, round int32) {
 		t.Helper()
-		if err := s.Configure(t.Context(), "a", nil, parallel, round); err != nil {
+		if err := s.UpdateControl(t.Context(), "a", bus.Creation{Parallel: parallel, Round: round}.Apply); err != nil {
 			t.Fatal(err)
 		}
 	}

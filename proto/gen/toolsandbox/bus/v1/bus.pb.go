@@ -508,15 +508,14 @@ type SweepControl struct {
 	// The begun rounds after round 0, by number. Round 0 plays all rollouts. A rollout belongs to the
 	// last round that lists it.
 	Rounds []*SweepRound `protobuf:"bytes,6,rep,name=rounds,proto3" json:"rounds,omitempty"`
-	// The team that has reserved the id of the sweep, before there is a plan or after it was deleted.
-	// Empty without teams.
+	// The team that owns the sweep, or has reserved its id. Empty without teams.
 	Team string `protobuf:"bytes,7,opt,name=team,proto3" json:"team,omitempty"`
 	// Whether no turn of the sweep begins, unless it is cancelled.
 	Paused bool `protobuf:"varint,8,opt,name=paused,proto3" json:"paused,omitempty"`
 	// Whether the sweep was deleted, or is being deleted while it has a plan. Then only team, rollouts
 	// and spend_limit, the largest one, are set too: they still count against the budget of the team.
 	Deleted bool `protobuf:"varint,9,opt,name=deleted,proto3" json:"deleted,omitempty"`
-	// Rollouts of the plan of a deleted sweep.
+	// Rollouts of the plan. They count against the budget of the team.
 	Rollouts int64 `protobuf:"varint,10,opt,name=rollouts,proto3" json:"rollouts,omitempty"`
 	// The largest spend limit that the sweep had before, part by part: it may have been spent. Unset if
 	// there was none.
