@@ -52,7 +52,7 @@ func Open(name string) (fs.FS, error) {
 // IsPack reports whether files are those of a pack: they have pack.yaml, a catalogue, a visible
 // YAML file at the top, or tools or measures in Python.
 func IsPack(files fs.FS) bool {
-	for _, pattern := range []string{"*.yaml", catalogueWire, catalogueJSON, form.ToolFolder + "/*.py", measureFolder + "/*.py"} {
+	for _, pattern := range []string{"*" + yamlEnding, "*.yml", catalogueWire, catalogueJSON, form.ToolFolder + "/*.py", measureFolder + "/*.py"} {
 		found, err := fs.Glob(files, pattern)
 		if err != nil || slices.ContainsFunc(found, func(name string) bool { return !hidden(path.Base(name)) }) {
 			return true

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path"
 	"slices"
 	"strings"
 	"syscall"
@@ -146,8 +147,14 @@ func (f *packFiles) digest() string {
 // files beside those of people.
 func hidden(name string) bool { return strings.HasPrefix(name, ".") || name == "__MACOSX" }
 
-// list returns the visible files of a folder with a suffix, sorted by name; none without the
-// folder.
+// misspelled reports whether a file's name ends in another spelling of an ending, such as .yml.
+func misspelled(name, ending string) bool {
+	written := path.Ext(name)
+	return written != ending && (strings.EqualFold(written, ending) || ending == yamlEnding && strings.EqualFold(written, ".yml"))
+}
+
+// list returns the visible files of a folder with an ending, sorted by name; none without the
+// folder. A file with another spelling of the ending is a mistake, since nothing would read it.
 func (f *packFiles) list(folder, ending string) (names []string, mistakes document.Errors) {
 	r := &document.Reader{File: folder}
 	entries, err := f.entriesOf(folder)
@@ -162,18 +169,24 @@ func (f *packFiles) list(folder, ending string) (names []string, mistakes docume
 		return nil, r.Errors
 	}
 	for _, entry := range entries {
-		if hidden(entry.Name()) || !strings.HasSuffix(entry.Name(), ending) {
+		wrong := misspelled(entry.Name(), ending)
+		if hidden(entry.Name()) || !wrong && !strings.HasSuffix(entry.Name(), ending) {
 			continue
 		}
 		name := entry.Name()
 		if folder != "." {
 			name = folder + "/" + name
 		}
-		if !fs.ValidPath(name) || strings.ContainsFunc(name, unicode.IsControl) {
+		switch {
+		case !fs.ValidPath(name) || strings.ContainsFunc(name, unicode.IsControl):
 			r.Fail(document.Top(), "file %q has no plain name", name)
-			continue
+		case wrong:
+			misnamed := &document.Reader{File: name}
+			misnamed.Fail(document.Top(), "the name ends in %s, expected %s", path.Ext(name), ending)
+			r.Errors = append(r.Errors, misnamed.Errors...)
+		default:
+			names = append(names, name)
 		}
-		names = append(names, name)
 	}
 	slices.Sort(names)
 	return names, r.Errors

@@ -161,6 +161,30 @@ func TestIrregularFiles(t *testing.T) {
 	}
 }
 
+// TestOtherEndings loads packs of which a file's name ends in another spelling.
+func TestOtherEndings(t *testing.T) {
+	for name, want := range map[string]string{
+		"b.yml":             `b.yml:1:1: document: the name ends in .yml, expected .yaml`,
+		"b.YAML":            `b.YAML:1:1: document: the name ends in .YAML, expected .yaml`,
+		"worlds/b.Yml":      `worlds/b.Yml:1:1: document: the name ends in .Yml, expected .yaml`,
+		"recordings/b.yml":  `recordings/b.yml:1:1: document: the name ends in .yml, expected .yaml`,
+		"tools/b.PY":        `tools/b.PY:1:1: document: the name ends in .PY, expected .py`,
+		"measures/b.Py":     `measures/b.Py:1:1: document: the name ends in .Py, expected .py`,
+		".hidden.yml":       "",
+		"b.yaml.orig":       "",
+		"tools/schema.yml":  "",
+		".github/build.yml": "",
+	} {
+		files := fstest.MapFS{"a.yaml": {Data: []byte(named("one", testScenario))}, "worlds/base.yaml": {Data: []byte(testWorld)}, name: {Data: []byte("x")}}
+		if _, err := readPack(files, testOptions()); errorText(err) != want {
+			t.Errorf("%s: got %s, want %s", name, errorText(err), want)
+		}
+	}
+	if !IsPack(fstest.MapFS{"b.yml": {}}) {
+		t.Error("b.yml alone: got no pack, want one, so that its name is a mistake")
+	}
+}
+
 // listenAt creates a socket in a directory. It creates it elsewhere first, because socket paths are
 // short.
 func listenAt(path string) error {

@@ -28,6 +28,9 @@ import (
 // ManifestFile is the optional file that describes a pack.
 const ManifestFile = "pack.yaml"
 
+// yamlEnding is the ending of the YAML files of a pack.
+const yamlEnding = ".yaml"
+
 // These are the files of a pack besides its scenarios.
 const (
 	toolsFile       = "tools.yaml"
@@ -153,7 +156,7 @@ func newLoader(fsys fs.FS, opts Options, limits limits) *loader {
 // each calls read for every .yaml file of a folder by name, except the pack's own files. It keeps
 // the recorded mistakes.
 func (l *loader) each(folder string, read func(r *document.Reader, data []byte)) {
-	names, mistakes := l.list(folder, ".yaml")
+	names, mistakes := l.list(folder, yamlEnding)
 	l.mistakes = append(l.mistakes, mistakes...)
 	for _, name := range names {
 		if name != ManifestFile && name != toolsFile && name != form.SchemaFile {
@@ -220,7 +223,7 @@ func (l *loader) loadMeasures() {
 
 // loadWorlds reads the pack's worlds.
 func (l *loader) loadWorlds() {
-	names, mistakes := l.list(worldFolder, ".yaml")
+	names, mistakes := l.list(worldFolder, yamlEnding)
 	var files []scenario.WorldFile
 	for _, name := range names {
 		file := scenario.WorldFile{Reader: &document.Reader{File: name}}
