@@ -170,7 +170,7 @@ func (c *checker) demonstrationCall(path string, call *worldv1.ToolCall, setup *
 		c.tool(path+".tool", tool)
 		return
 	}
-	if reason := notUserTool(setup, tool); reason != "" {
+	if reason := c.notUserTool(setup, tool); reason != "" {
 		c.fail(path+".tool", "%s", reason)
 		return
 	}

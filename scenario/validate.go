@@ -67,7 +67,7 @@ func Validate(s *scenariov1.Scenario, opts Options) []Problem {
 	c.userTools(setup.GetTools().GetUser())
 	c.confirm(setup)
 	c.descriptions(setup.GetTools().GetDescriptions())
-	c.script("setup.user_script", setup.GetUserScript(), func(tool string) string { return notUserTool(setup, tool) })
+	c.script("setup.user_script", setup.GetUserScript(), func(tool string) string { return c.notUserTool(setup, tool) })
 	c.script("setup.oracle_script", setup.GetOracleScript(), func(tool string) string {
 		return disallowedReason(setup.GetTools(), tool)
 	})
@@ -112,14 +112,18 @@ func (c *checker) userTools(names []string) {
 	}
 }
 
-// notUserTool explains why a user may not call a tool, empty if it may.
-func notUserTool(setup *setupv1.Setup, tool string) string {
+// notUserTool explains why a user may not call a tool, empty if it may. While tools are unknown, one
+// of them may need consent.
+func (c *checker) notUserTool(setup *setupv1.Setup, tool string) string {
 	userTools := append(slices.Clone(setup.GetTools().GetUser()), world.EndTool)
 	if len(setup.GetConsentTools()) > 0 {
 		userTools = append(userTools, world.AllowTool)
 	}
-	if slices.Contains(userTools, tool) {
+	switch {
+	case slices.Contains(userTools, tool), tool == world.AllowTool && c.opts.Known == nil:
 		return ""
+	case tool == world.AllowTool:
+		return fmt.Sprintf("the user has %s only where a tool of the agent needs consent; write @confirm in front of one, or add the augmentation CONFIRMATION", tool)
 	}
 	return fmt.Sprintf("the user cannot call %q, only %s; list it in user.tools if it should", tool, strings.Join(userTools, ", "))
 }
