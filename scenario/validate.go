@@ -286,7 +286,7 @@ func (c *checker) script(path string, turns []*worldv1.ScriptTurn, refuse func(t
 	ids := map[string]bool{}
 	for i, turn := range turns {
 		at := fmt.Sprintf("%s[%d]", path, i)
-		if turn.GetSay() == "" && len(turn.GetCalls()) == 0 {
+		if strings.TrimSpace(turn.GetSay()) == "" && len(turn.GetCalls()) == 0 {
 			c.fail(at, "neither says nor calls anything")
 		}
 		for j, call := range turn.GetCalls() {

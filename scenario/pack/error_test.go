@@ -138,6 +138,14 @@ func TestScenarioErrors(t *testing.T) {
 			`a.yaml:10:20: one.oracle[1].calls[0].id: call id "call_1" is used twice in this script`},
 		{"empty turn", "- say: Done.\nmilestones", "- say: ''\nmilestones",
 			"a.yaml:10:7: one.oracle[1]: neither says nor calls anything"},
+		{"blank turn", "- say: Done.\nmilestones", "- say: ' '\nmilestones", "a.yaml:10:7: one.oracle[1]: neither says nor calls anything"},
+		{"empty texts of the user", "  goal: Wifi off.\n  says: Wifi off!\n",
+			"  goal: ''\n  knowledge: [Mine., ' ']\n  unknown: ''\n  demonstrations: [{user: ''}, {agent: ' '}]\n  says: ' '\n",
+			"a.yaml:6:11: one.user.goal: is empty, expected a text\na.yaml:7:24: one.user.knowledge[1]: is empty, expected a text\n" +
+				"a.yaml:8:14: one.user.unknown: is empty, expected a text\na.yaml:9:29: one.user.demonstrations[0].user: is empty, expected a text\n" +
+				"a.yaml:9:42: one.user.demonstrations[1].agent: is empty, expected a text\na.yaml:10:11: one.user.says: is empty, expected a text"},
+		{"empty message", "user:\n  goal: Wifi off.\n  says: Wifi off!\n", "messages: [{from: USER, to: AGENT, content: ''}]\n",
+			"a.yaml:5:47: one.messages[0].content: is empty, expected a text"},
 		{"unknown augmentation", "world: base", "world: base\naugmentations: [TOOL_NAMES_SCRAMBLED]",
 			`a.yaml:3:19: one.augmentations[0]: unknown augmentation "TOOL_NAMES_SCRAMBLED"; did you mean "TOOL_NAME_SCRAMBLED"?`},
 		{"negative step", "world: base", "world: base\nclock: {step: -1}",
