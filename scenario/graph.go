@@ -39,6 +39,9 @@ func (b *builder) graph(nodes []document.Field, guardrails *document.Value, path
 	graph := &evaluationv1.Graph{}
 	for i, item := range nodes {
 		g.current = i
+		if item.Key == startReference {
+			g.Fail(item.Position, "is what references call the first user message; take another name")
+		}
 		at := path + ".nodes[" + strconv.Itoa(i) + "]"
 		graph.Nodes = append(graph.Nodes, g.node(item, guardrails, at))
 		graph.Edges = append(graph.Edges, g.edges(item.Value, i, path+".edges", len(graph.GetEdges()))...)
@@ -91,15 +94,20 @@ func (g *graphBuilder) guardrails(v *document.Value, node *evaluationv1.Node) {
 	if g.object(v, form.Guardrails()) == nil {
 		return
 	}
-	if only := v.Get("only"); only != nil {
-		node.RestrictGuardrails = true
-		for _, item := range g.Items(only) {
-			node.GuardrailTables = append(node.GuardrailTables, g.table(item))
+	only, except := v.Get("only"), v.Get("except")
+	node.RestrictGuardrails = only != nil
+	node.GuardrailTables, node.UnguardedTables = g.knownTables(only), g.knownTables(except)
+}
+
+// knownTables reads a list of tables, without those that are unknown.
+func (g *graphBuilder) knownTables(v *document.Value) []string {
+	var names []string
+	for _, item := range g.Items(v) {
+		if name := g.table(item); name != "" {
+			names = append(names, name)
 		}
 	}
-	for _, item := range g.Items(v.Get("except")) {
-		node.UnguardedTables = append(node.UnguardedTables, g.table(item))
-	}
+	return names
 }
 
 // unguardEvents excludes the table of events, which the environment changes itself, unless the

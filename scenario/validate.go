@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"google.golang.org/protobuf/proto"
@@ -26,6 +27,9 @@ type Problem struct {
 	// Reason states the mistake and the expected value.
 	Reason string
 }
+
+// endOfYears is the first second of the year 10000 in UTC.
+const endOfYears = 253402300800
 
 type checker struct {
 	opts     Options
@@ -171,8 +175,8 @@ func (c *checker) clock(clock *setupv1.Clock) {
 	if _, err := timezone.Load(clock.GetTimeZone()); err != nil {
 		c.fail("setup.clock.time_zone", "%q is no time zone, expected an IANA name like America/Los_Angeles", clock.GetTimeZone())
 	}
-	if math.IsNaN(clock.GetNow()) || math.IsInf(clock.GetNow(), 0) || clock.GetNow() <= 0 {
-		c.fail("setup.clock.now", "is %v, expected a time after 1970", clock.GetNow())
+	if reason := badNow(clock.GetNow()); reason != "" {
+		c.fail("setup.clock.now", "%s", reason)
 	}
 	for _, of := range []struct {
 		name    string
@@ -182,6 +186,15 @@ func (c *checker) clock(clock *setupv1.Clock) {
 			c.fail("setup.clock."+of.name, "is %v, expected 0 or more seconds", of.seconds)
 		}
 	}
+}
+
+// badNow explains why a conversation cannot begin at a time, empty if it can. Dates have years of up
+// to four digits.
+func badNow(seconds float64) string {
+	if seconds > 0 && seconds < endOfYears {
+		return ""
+	}
+	return fmt.Sprintf("is %s, expected a time from 1970 to 9999", strconv.FormatFloat(seconds, 'f', -1, 64))
 }
 
 // tables checks that every table has a version from the first message, and every row the columns of
