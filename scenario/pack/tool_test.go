@@ -60,6 +60,11 @@ func TestToolErrors(t *testing.T) {
 		{"minefield taken away", "    says: Done.", "    says: Done.\nwithout_tools: [search_contacts]\nminefields:\n  bad:\n    call: {tool: search_contacts}",
 			`a.yaml:20:13: one.minefields.bad.call: cannot be reached: the agent may not call "search_contacts": without_tools lists it`},
 		{"nothing said", "    says: Done.", "    says: ' '", "a.yaml:16:13: one.milestones.told.says: wants an empty text, which nobody says"},
+		{"text without words", "    says: Done.", "    says: Готово!",
+			`a.yaml:16:13: one.milestones.told.says: is "Готово!", which no text resembles by rouge_l: it compares words of the letters a to z and of digits; override it with contains or exact`},
+		{"text without words, compared otherwise", "    says: Done.", "    says: Готово!\n    overrides: {content: contains}", ""},
+		{"cell without words", "    says: Done.", "    snapshot: {contact: {relationship: Друг}}",
+			`a.yaml:16:42: one.milestones.told.snapshot.contact.relationship: is "Друг", which no text resembles by rouge_l: it compares words of the letters a to z and of digits; override it with contains or exact`},
 		{"nothing changes", "extra_tools: [set_wifi_status]", "extra_tools: [search_contacts]",
 			"a.yaml:13:7: one.milestones.off: wants a change, but none of the scenario's tools changes anything"},
 	} {
