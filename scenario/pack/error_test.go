@@ -146,6 +146,8 @@ func TestScenarioErrors(t *testing.T) {
 				"a.yaml:9:42: one.user.demonstrations[1].agent: is empty, expected a text\na.yaml:10:11: one.user.says: is empty, expected a text"},
 		{"empty message", "user:\n  goal: Wifi off.\n  says: Wifi off!\n", "messages: [{from: USER, to: AGENT, content: ''}]\n",
 			"a.yaml:5:47: one.messages[0].content: is empty, expected a text"},
+		{"key with a character that does not print", "oracle:", "\"orac\ufeffle\": []\noracle:",
+			`a.yaml:8:3: one.orac\ufeffle: unknown field; did you mean "oracle"?`},
 		{"unknown augmentation", "world: base", "world: base\naugmentations: [TOOL_NAMES_SCRAMBLED]",
 			`a.yaml:3:19: one.augmentations[0]: unknown augmentation "TOOL_NAMES_SCRAMBLED"; did you mean "TOOL_NAME_SCRAMBLED"?`},
 		{"negative step", "world: base", "world: base\nclock: {step: -1}",
