@@ -116,8 +116,8 @@ func (c *checker) userTools(names []string) {
 	}
 }
 
-// notUserTool explains why a user may not call a tool, empty if it may. While tools are unknown, one
-// of them may need consent.
+// notUserTool explains why a user may not call a tool, empty if it may. While tools are unknown,
+// one of them may need consent.
 func (c *checker) notUserTool(setup *setupv1.Setup, tool string) string {
 	userTools := append(slices.Clone(setup.GetTools().GetUser()), world.EndTool)
 	if len(setup.GetConsentTools()) > 0 {
@@ -188,8 +188,8 @@ func (c *checker) clock(clock *setupv1.Clock) {
 	}
 }
 
-// badNow explains why a conversation cannot begin at a time, empty if it can. Dates have years of up
-// to four digits.
+// badNow explains why a conversation cannot begin at a time, empty if it can. Dates have years of
+// up to four digits.
 func badNow(seconds float64) string {
 	if seconds > 0 && seconds < endOfYears {
 		return ""

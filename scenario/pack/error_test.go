@@ -138,6 +138,22 @@ func TestScenarioErrors(t *testing.T) {
 			`a.yaml:10:20: one.oracle[1].calls[0].id: call id "call_1" is used twice in this script`},
 		{"empty turn", "- say: Done.\nmilestones", "- say: ''\nmilestones",
 			"a.yaml:10:7: one.oracle[1]: neither says nor calls anything"},
+		{"unknown augmentation", "world: base", "world: base\naugmentations: [TOOL_NAMES_SCRAMBLED]",
+			`a.yaml:3:19: one.augmentations[0]: unknown augmentation "TOOL_NAMES_SCRAMBLED"; did you mean "TOOL_NAME_SCRAMBLED"?`},
+		{"negative step", "world: base", "world: base\nclock: {step: -1}",
+			"a.yaml:3:17: one.clock.step: is -1, expected 0 or more seconds"},
+		{"unknown zone", "world: base", "world: base\nclock: {time_zone: Europe/Berln}",
+			`a.yaml:3:22: one.clock.time_zone: "Europe/Berln" is no time zone, expected an IANA name like America/Los_Angeles`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			checkErrors(t, files(edit(t, testScenario, c.old, c.replacement), testWorld), strings.Split(c.want, "\n"))
+		})
+	}
+}
+
+// TestTextErrors checks texts that are empty, and keys that do not look as they are.
+func TestTextErrors(t *testing.T) {
+	for _, c := range []struct{ name, old, replacement, want string }{
 		{"blank turn", "- say: Done.\nmilestones", "- say: ' '\nmilestones", "a.yaml:10:7: one.oracle[1]: neither says nor calls anything"},
 		{"empty texts of the user", "  goal: Wifi off.\n  says: Wifi off!\n",
 			"  goal: ''\n  knowledge: [Mine., ' ']\n  unknown: ''\n  demonstrations: [{user: ''}, {agent: ' '}]\n  says: ' '\n",
@@ -148,12 +164,6 @@ func TestScenarioErrors(t *testing.T) {
 			"a.yaml:5:47: one.messages[0].content: is empty, expected a text"},
 		{"key with a character that does not print", "oracle:", "\"orac\ufeffle\": []\noracle:",
 			`a.yaml:8:3: one.orac\ufeffle: unknown field; did you mean "oracle"?`},
-		{"unknown augmentation", "world: base", "world: base\naugmentations: [TOOL_NAMES_SCRAMBLED]",
-			`a.yaml:3:19: one.augmentations[0]: unknown augmentation "TOOL_NAMES_SCRAMBLED"; did you mean "TOOL_NAME_SCRAMBLED"?`},
-		{"negative step", "world: base", "world: base\nclock: {step: -1}",
-			"a.yaml:3:17: one.clock.step: is -1, expected 0 or more seconds"},
-		{"unknown zone", "world: base", "world: base\nclock: {time_zone: Europe/Berln}",
-			`a.yaml:3:22: one.clock.time_zone: "Europe/Berln" is no time zone, expected an IANA name like America/Los_Angeles`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			checkErrors(t, files(edit(t, testScenario, c.old, c.replacement), testWorld), strings.Split(c.want, "\n"))
