@@ -35,11 +35,11 @@ func (b *builder) demonstrations(v *document.Value, c *conversation) {
 		}
 		switch text := item.Fields[0].Value; item.Fields[0].Key {
 		case "user":
-			c.addText(user, agent, b.Text(text), user)
+			c.addText(user, agent, b.spoken(text), user)
 		case "calls":
 			calls += b.demonstrationCalls(text, c, calls)
 		case "agent":
-			c.addText(agent, user, b.Text(text), user)
+			c.addText(agent, user, b.spoken(text), user)
 		case "end":
 			b.CheckShape(text, document.ShapeBool)
 			complete = true
@@ -170,7 +170,7 @@ func (c *checker) demonstrationCall(path string, call *worldv1.ToolCall, setup *
 		c.tool(path+".tool", tool)
 		return
 	}
-	if reason := notUserTool(setup, tool); reason != "" {
+	if reason := c.notUserTool(setup, tool); reason != "" {
 		c.fail(path+".tool", "%s", reason)
 		return
 	}

@@ -39,6 +39,9 @@ func (b *builder) graph(nodes []document.Field, guardrails *document.Value, path
 	graph := &evaluationv1.Graph{}
 	for i, item := range nodes {
 		g.current = i
+		if item.Key == startReference {
+			g.Fail(item.Position, "is what references call the first user message; take another name")
+		}
 		at := path + ".nodes[" + strconv.Itoa(i) + "]"
 		graph.Nodes = append(graph.Nodes, g.node(item, guardrails, at))
 		graph.Edges = append(graph.Edges, g.edges(item.Value, i, path+".edges", len(graph.GetEdges()))...)
@@ -91,15 +94,20 @@ func (g *graphBuilder) guardrails(v *document.Value, node *evaluationv1.Node) {
 	if g.object(v, form.Guardrails()) == nil {
 		return
 	}
-	if only := v.Get("only"); only != nil {
-		node.RestrictGuardrails = true
-		for _, item := range g.Items(only) {
-			node.GuardrailTables = append(node.GuardrailTables, g.table(item))
+	only, except := v.Get("only"), v.Get("except")
+	node.RestrictGuardrails = only != nil
+	node.GuardrailTables, node.UnguardedTables = g.knownTables(only), g.knownTables(except)
+}
+
+// knownTables reads a list of tables, without those that are unknown.
+func (g *graphBuilder) knownTables(v *document.Value) []string {
+	var names []string
+	for _, item := range g.Items(v) {
+		if name := g.table(item); name != "" {
+			names = append(names, name)
 		}
 	}
-	for _, item := range g.Items(v.Get("except")) {
-		node.UnguardedTables = append(node.UnguardedTables, g.table(item))
-	}
+	return names
 }
 
 // unguardEvents excludes the table of events, which the environment changes itself, unless the
@@ -181,7 +189,7 @@ func (g *graphBuilder) constraint(v *document.Value, path string) *evaluationv1.
 	default:
 		c.Target = g.target(v.Get("expect"), c.GetTable(), path)
 	}
-	c.Overrides = append(c.Overrides, g.overrides(v.Get("overrides"), path)...)
+	c.Overrides = append(c.Overrides, g.overrides(v.Get("overrides"), path, len(c.GetOverrides()))...)
 	c.FillTo = g.Text(v.Get("into"))
 	g.recordSource(path+".fill_to", v.Get("into"))
 	g.extractor(v.Get("extractor"), path, c)
@@ -263,11 +271,11 @@ func roleCell(column string, role worldv1.Role) *evaluationv1.TargetCell {
 func (g *graphBuilder) callTarget(v *document.Value, path string, c *evaluationv1.Constraint) []*evaluationv1.TargetRow {
 	var trace string
 	if v.Shape != document.ShapeList {
-		trace = g.trace(v, c)
+		trace = g.trace(v, path, c)
 	} else {
 		var traces []string
 		for _, item := range v.List {
-			traces = append(traces, g.trace(item, c))
+			traces = append(traces, g.trace(item, path, c))
 		}
 		trace = "[" + strings.Join(traces, ", ") + "]"
 	}
@@ -278,8 +286,9 @@ func (g *graphBuilder) callTarget(v *document.Value, path string, c *evaluationv
 	}}}
 }
 
-// trace reads a wanted trace as JSON text. Its tolerances become an override of the constraint.
-func (g *graphBuilder) trace(v *document.Value, c *evaluationv1.Constraint) string {
+// trace reads a wanted trace as JSON text. Its tolerances become an override of the constraint,
+// which the traces of a list share.
+func (g *graphBuilder) trace(v *document.Value, path string, c *evaluationv1.Constraint) string {
 	if g.object(v, form.WantedCall()) == nil {
 		return "null"
 	}
@@ -287,12 +296,29 @@ func (g *graphBuilder) trace(v *document.Value, c *evaluationv1.Constraint) stri
 	if mapping := v.Get("arguments"); g.CheckShape(mapping, document.ShapeMapping) {
 		arguments = document.JSON(mapping)
 	}
-	if tolerances := g.tolerances(v.Get("tolerances")); len(tolerances) > 0 {
-		c.Overrides = append(c.Overrides, &evaluationv1.ColumnOverride{
-			Column: "tool_trace", Measure: evaluationv1.ColumnMeasure_COLUMN_MEASURE_TOOL_TRACE, Tolerances: tolerances,
-		})
+	if v.Get("tolerances") != nil {
+		if len(c.GetOverrides()) == 0 {
+			g.recordSource(path+".overrides[0]", v.Get("tolerances"))
+			c.Overrides = append(c.Overrides, &evaluationv1.ColumnOverride{
+				Column: toolTraceColumn, Measure: evaluationv1.ColumnMeasure_COLUMN_MEASURE_TOOL_TRACE,
+			})
+		}
+		g.shareTolerances(v.Get("tolerances"), c.GetOverrides()[0])
 	}
 	return `{"tool_name": ` + document.Quote(g.Text(v.Get("tool"))) + `, "arguments": ` + arguments + `}`
+}
+
+// shareTolerances adds the tolerances of one trace to those of the traces before it.
+func (g *graphBuilder) shareTolerances(v *document.Value, override *evaluationv1.ColumnOverride) {
+	for _, tolerance := range g.tolerances(v) {
+		at := slices.IndexFunc(override.GetTolerances(), func(other *evaluationv1.Tolerance) bool { return other.GetName() == tolerance.GetName() })
+		switch {
+		case at < 0:
+			override.Tolerances = append(override.Tolerances, tolerance)
+		case override.GetTolerances()[at].GetAbsolute() != tolerance.GetAbsolute():
+			g.Fail(v.Get(tolerance.GetName()), "differs from the tolerance of another call of the list; they hold for all its calls")
+		}
+	}
 }
 
 // target reads one expected row, or a list.
@@ -339,14 +365,16 @@ func (g *graphBuilder) targetCell(f document.Field, table string) *worldv1.Value
 	}
 }
 
-// overrides reads column measures: a name, or a mapping with tolerances.
-func (g *graphBuilder) overrides(v *document.Value, path string) []*evaluationv1.ColumnOverride {
+// overrides reads column measures: a name, or a mapping with tolerances. They follow those that the
+// constraint has already.
+func (g *graphBuilder) overrides(v *document.Value, path string, already int) []*evaluationv1.ColumnOverride {
 	var out []*evaluationv1.ColumnOverride
 	if !g.CheckShape(v, document.ShapeMapping) {
 		return nil
 	}
 	for i, f := range v.Fields {
-		g.recordSource(path+".overrides["+strconv.Itoa(i)+"]", f.Position)
+		at := path + ".overrides[" + strconv.Itoa(already+i) + "]"
+		g.recordSource(at, f.Position)
 		override := &evaluationv1.ColumnOverride{Column: f.Key}
 		measure := f.Value
 		if measure.Shape == document.ShapeMapping {
@@ -355,7 +383,7 @@ func (g *graphBuilder) overrides(v *document.Value, path string) []*evaluationv1
 			measure = measure.Get("measure")
 		}
 		if g.CheckShape(measure, document.ShapeText) {
-			g.recordSource(path+".overrides["+strconv.Itoa(i)+"].measure", measure)
+			g.recordSource(at+".measure", measure)
 			override.Measure = evaluation.ColumnMeasure(measure.Text)
 			if override.GetMeasure() == evaluationv1.ColumnMeasure_COLUMN_MEASURE_PACK {
 				override.PackMeasure = measure.Text

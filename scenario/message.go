@@ -106,22 +106,32 @@ func (b *builder) messages(v *document.Value, userTools []string) ([]*worldv1.Me
 	b.Require(user, "says")
 	b.demonstrations(user.Get("demonstrations"), &c)
 	toldUser := &evaluationv1.User{
-		Goal:      strings.TrimSpace(b.Text(user.Get("goal"))),
-		Knowledge: trimmed(b.Texts(b.Singleton(user.Get("knowledge"), ""))),
-		Unknown:   trimmed(b.Texts(b.Singleton(user.Get("unknown"), ""))),
+		Goal:      strings.TrimSpace(b.spoken(user.Get("goal"))),
+		Knowledge: b.sentences(user.Get("knowledge")),
+		Unknown:   b.sentences(user.Get("unknown")),
 		Tools:     userTools,
 	}
 	c.addText(worldv1.Role_ROLE_SYSTEM, worldv1.Role_ROLE_USER, instruction(toldUser))
-	c.addText(worldv1.Role_ROLE_USER, worldv1.Role_ROLE_AGENT, b.Text(user.Get("says")))
+	c.addText(worldv1.Role_ROLE_USER, worldv1.Role_ROLE_AGENT, b.spoken(user.Get("says")))
 	return c.messages, toldUser
 }
 
-// trimmed trims texts in place.
-func trimmed(texts []string) []string {
-	for i := range texts {
-		texts[i] = strings.TrimSpace(texts[i])
+// spoken reads a text that somebody says or is told, which is not blank.
+func (b *builder) spoken(v *document.Value) string {
+	text := b.Text(v)
+	if v != nil && v.Shape == document.ShapeText && strings.TrimSpace(text) == "" {
+		b.Fail(v, "is empty, expected a text")
 	}
-	return texts
+	return text
+}
+
+// sentences reads one text or a list, trimmed.
+func (b *builder) sentences(v *document.Value) []string {
+	var out []string
+	for _, item := range b.Items(b.Singleton(v, "")) {
+		out = append(out, strings.TrimSpace(b.spoken(item)))
+	}
+	return out
 }
 
 // instruction returns the simulated user's instructions: its goal, its knowledge, whether it has
@@ -175,7 +185,7 @@ func (b *builder) explicitMessages(v *document.Value) []*worldv1.Message {
 		for _, role := range b.Items(item.Get("visible_to")) {
 			readers = append(readers, b.role(role))
 		}
-		c.addText(b.role(item.Get("from")), b.role(item.Get("to")), b.Text(item.Get("content")), readers...)
+		c.addText(b.role(item.Get("from")), b.role(item.Get("to")), b.spoken(item.Get("content")), readers...)
 	}
 	return c.messages
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/evaluation"
 	"github.com/toolsandbox/toolsandbox/internal/parameter"
+	"github.com/toolsandbox/toolsandbox/internal/ported/rouge"
 	"github.com/toolsandbox/toolsandbox/internal/spelling"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
@@ -191,8 +192,14 @@ func (c *checker) reachable(path string, tools *setupv1.ToolSelection, constrain
 		for j := range row {
 			at, source := fmt.Sprintf("%s.target[%d].cells[%d]", path, i, j), constraint.GetTarget()[i].GetCells()[j]
 			c.callable(at, tools, row[j].Traces, refuse)
-			if source.GetColumn() == "content" && source.GetValue().GetKind() != nil && strings.TrimSpace(source.GetValue().GetText()) == "" {
+			text, isText := source.GetValue().GetKind().(*worldv1.Value_Text)
+			switch {
+			case !isText:
+			case source.GetColumn() == "content" && strings.TrimSpace(text.Text) == "":
 				c.fail(at, "wants an empty text, which nobody says")
+			case row[j].Measure == evaluationv1.ColumnMeasure_COLUMN_MEASURE_ROUGE_L && row[j].Column != compiled.FillColumn && len(rouge.Tokenize(text.Text)) == 0:
+				c.fail(at, "is %q, which no text resembles by rouge_l: it compares words of the letters a to z and of digits; override it with contains or exact",
+					spelling.Truncate(text.Text))
 			}
 		}
 	}

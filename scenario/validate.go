@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"google.golang.org/protobuf/proto"
@@ -26,6 +27,9 @@ type Problem struct {
 	// Reason states the mistake and the expected value.
 	Reason string
 }
+
+// endOfYears is the first second of the year 10000 in UTC.
+const endOfYears = 253402300800
 
 type checker struct {
 	opts     Options
@@ -67,7 +71,7 @@ func Validate(s *scenariov1.Scenario, opts Options) []Problem {
 	c.userTools(setup.GetTools().GetUser())
 	c.confirm(setup)
 	c.descriptions(setup.GetTools().GetDescriptions())
-	c.script("setup.user_script", setup.GetUserScript(), func(tool string) string { return notUserTool(setup, tool) })
+	c.script("setup.user_script", setup.GetUserScript(), func(tool string) string { return c.notUserTool(setup, tool) })
 	c.script("setup.oracle_script", setup.GetOracleScript(), func(tool string) string {
 		return disallowedReason(setup.GetTools(), tool)
 	})
@@ -112,14 +116,18 @@ func (c *checker) userTools(names []string) {
 	}
 }
 
-// notUserTool explains why a user may not call a tool, empty if it may.
-func notUserTool(setup *setupv1.Setup, tool string) string {
+// notUserTool explains why a user may not call a tool, empty if it may. While tools are unknown,
+// one of them may need consent.
+func (c *checker) notUserTool(setup *setupv1.Setup, tool string) string {
 	userTools := append(slices.Clone(setup.GetTools().GetUser()), world.EndTool)
 	if len(setup.GetConsentTools()) > 0 {
 		userTools = append(userTools, world.AllowTool)
 	}
-	if slices.Contains(userTools, tool) {
+	switch {
+	case slices.Contains(userTools, tool), tool == world.AllowTool && c.opts.Known == nil:
 		return ""
+	case tool == world.AllowTool:
+		return fmt.Sprintf("the user has %s only where a tool of the agent needs consent; write @confirm in front of one, or add the augmentation CONFIRMATION", tool)
 	}
 	return fmt.Sprintf("the user cannot call %q, only %s; list it in user.tools if it should", tool, strings.Join(userTools, ", "))
 }
@@ -167,8 +175,8 @@ func (c *checker) clock(clock *setupv1.Clock) {
 	if _, err := timezone.Load(clock.GetTimeZone()); err != nil {
 		c.fail("setup.clock.time_zone", "%q is no time zone, expected an IANA name like America/Los_Angeles", clock.GetTimeZone())
 	}
-	if math.IsNaN(clock.GetNow()) || math.IsInf(clock.GetNow(), 0) || clock.GetNow() <= 0 {
-		c.fail("setup.clock.now", "is %v, expected a time after 1970", clock.GetNow())
+	if reason := badNow(clock.GetNow()); reason != "" {
+		c.fail("setup.clock.now", "%s", reason)
 	}
 	for _, of := range []struct {
 		name    string
@@ -178,6 +186,15 @@ func (c *checker) clock(clock *setupv1.Clock) {
 			c.fail("setup.clock."+of.name, "is %v, expected 0 or more seconds", of.seconds)
 		}
 	}
+}
+
+// badNow explains why a conversation cannot begin at a time, empty if it can. Dates have years of
+// up to four digits.
+func badNow(seconds float64) string {
+	if seconds > 0 && seconds < endOfYears {
+		return ""
+	}
+	return fmt.Sprintf("is %s, expected a time from 1970 to 9999", strconv.FormatFloat(seconds, 'f', -1, 64))
 }
 
 // tables checks that every table has a version from the first message, and every row the columns of
@@ -282,7 +299,7 @@ func (c *checker) script(path string, turns []*worldv1.ScriptTurn, refuse func(t
 	ids := map[string]bool{}
 	for i, turn := range turns {
 		at := fmt.Sprintf("%s[%d]", path, i)
-		if turn.GetSay() == "" && len(turn.GetCalls()) == 0 {
+		if strings.TrimSpace(turn.GetSay()) == "" && len(turn.GetCalls()) == 0 {
 			c.fail(at, "neither says nor calls anything")
 		}
 		for j, call := range turn.GetCalls() {

@@ -195,7 +195,11 @@ func (r *reader) clock(v *document.Value, into *setupv1.Clock) {
 	}
 	if now := v.Get("now"); r.CheckShape(now, document.ShapeText, document.ShapeNumber) {
 		zone := (&startWorld{clock: into}).zone()
-		into.Now = r.cell(now, world.KindNumber, zone).GetNumber()
+		cell := r.cell(now, world.KindNumber, zone)
+		into.Now = cell.GetNumber()
+		if reason := badNow(into.GetNow()); cell.GetKind() != nil && reason != "" {
+			r.Fail(now, "%s", reason)
+		}
 	}
 	for name, seconds := range map[string]*float64{"step": &into.Step, "user_turn": &into.UserTurn, "agent_turn": &into.AgentTurn} {
 		if field := v.Get(name); field != nil {

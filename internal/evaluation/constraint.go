@@ -143,7 +143,7 @@ func (k *constraintChecker) derived() {
 	}
 	k.result.Extractor, k.result.FillColumn = extractor, k.table.Column(fill)
 	for i, row := range c.GetTarget() {
-		if !slices.ContainsFunc(row.GetCells(), func(cell *evaluationv1.TargetCell) bool { return cell.GetColumn() == fill }) {
+		if !hasCell(row, fill) {
 			k.fail(fmt.Sprintf("%s.target[%d]", k.path, i), "has no %s, which into says is to be filled", fill)
 		}
 	}
@@ -170,6 +170,11 @@ func Extractor(c *evaluationv1.Constraint, measures *measure.Set) (*measure.Func
 	return nil, errors.New(Unknown(measures, name, measure.Extractor))
 }
 
+// hasCell reports whether a target row expects a column.
+func hasCell(row *evaluationv1.TargetRow, column string) bool {
+	return slices.ContainsFunc(row.GetCells(), func(cell *evaluationv1.TargetCell) bool { return cell.GetColumn() == column })
+}
+
 // columnOverrides checks the overrides.
 func (k *constraintChecker) columnOverrides() {
 	k.overrides = make(map[int]*evaluationv1.ColumnOverride, len(k.source.GetOverrides()))
@@ -182,7 +187,11 @@ func (k *constraintChecker) columnOverrides() {
 		if k.overrides[column] != nil {
 			k.warn(at, "overrides %q twice", override.GetColumn())
 		}
+		before := len(k.problems)
 		k.override(at, k.table.Columns[column], override)
+		if target := k.source.GetTarget(); len(k.problems) == before && len(target) > 0 && !hasCell(target[0], override.GetColumn()) {
+			k.warn(at, "overrides %q, which the constraint does not expect", override.GetColumn())
+		}
 		k.overrides[column] = override
 	}
 }
@@ -202,12 +211,40 @@ func (k *constraintChecker) override(path string, column world.Column, override 
 		case !(tolerance.GetAbsolute() >= 0):
 			k.fail(path, "the tolerance of %q is %v, expected 0 or more", tolerance.GetName(), tolerance.GetAbsolute())
 		case m == evaluationv1.ColumnMeasure_COLUMN_MEASURE_TOOL_TRACE:
+			if reason := k.unreadTolerance(tolerance.GetName()); reason != "" {
+				k.warn(path, "has a tolerance for %q, %s", tolerance.GetName(), reason)
+			}
 		case m != evaluationv1.ColumnMeasure_COLUMN_MEASURE_CLOSE:
 			k.fail(path, "%s takes no tolerance, only close and tool_trace do", name)
 		case tolerance.GetName() != column.Name:
 			k.fail(path, "has a tolerance for %q, expected %q", tolerance.GetName(), column.Name)
 		}
 	}
+}
+
+// unreadTolerance explains why no wanted call reads the tolerance of an argument, empty if one does
+// or if the extractor may give it.
+func (k *constraintChecker) unreadTolerance(argument string) string {
+	if extractor := k.result.Extractor; k.source.GetFillTo() == toolTraceColumn &&
+		(extractor == nil || extractor.Names == nil || slices.Contains(extractor.Names, argument)) {
+		return ""
+	}
+	var names []string
+	isWanted := false
+	for _, trace := range WantedTraces(k.source) {
+		value, ok := trace.Arguments.Get(argument)
+		if _, isNumber := value.Number(); ok && isNumber {
+			return ""
+		}
+		isWanted = isWanted || ok
+		for _, item := range trace.Arguments.Items() {
+			names = append(names, item.Key)
+		}
+	}
+	if isWanted {
+		return "which is wanted and no number"
+	}
+	return "which no wanted call has" + spelling.Hint(argument, names)
 }
 
 // column returns the position of a column, or −1 after recording a problem.

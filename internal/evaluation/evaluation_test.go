@@ -29,6 +29,7 @@ const (
 	closely = evaluationv1.ColumnMeasure_COLUMN_MEASURE_CLOSE
 	one     = evaluationv1.ColumnMeasure_COLUMN_MEASURE_ONE
 	rougeL  = evaluationv1.ColumnMeasure_COLUMN_MEASURE_ROUGE_L
+	traces  = evaluationv1.ColumnMeasure_COLUMN_MEASURE_TOOL_TRACE
 	column  = evaluationv1.ColumnMeasure_COLUMN_MEASURE_PACK
 )
 
@@ -158,11 +159,13 @@ func fieldProblems() []constraintProblem {
 	}
 }
 
+// trace returns a constraint on calls in JSON.
+func trace(text string) *evaluationv1.Constraint {
+	return says(func(c *evaluationv1.Constraint) { c.Target[0] = row("tool_trace", text) })
+}
+
 // targetProblems returns constraints with a mistake in their target.
 func targetProblems() []constraintProblem {
-	trace := func(text string) *evaluationv1.Constraint {
-		return says(func(c *evaluationv1.Constraint) { c.Target[0] = row("tool_trace", text) })
-	}
 	return []constraintProblem{
 		{"empty row", stored(world.Contact, row()), Problem{"target[0]", "wants no column, so it says nothing", scored}},
 		{"other columns", stored(world.Contact, row("name", "a"), row("relationship", "b")),
@@ -207,6 +210,12 @@ func overrideProblems() []constraintProblem {
 			Problem{"overrides[0]", `has a tolerance for "longitude", expected "latitude"`, fatal}},
 		{"tolerance of an exact measure", with(stored(world.Setting, row("wifi", true)), override("latitude", exact, "latitude", 1)),
 			Problem{"overrides[0]", "exact takes no tolerance, only close and tool_trace do", fatal}},
+		{"override of another column", with(stored(world.Contact, row("name", "a")), override("relationship", exact, "", 0)),
+			Problem{"overrides[0]", `overrides "relationship", which the constraint does not expect`, scored}},
+		{"tolerance of an unknown argument", with(trace(`{"tool_name": "f", "arguments": {"amount": 1}}`), override("tool_trace", traces, "amuont", 1)),
+			Problem{"overrides[0]", `has a tolerance for "amuont", which no wanted call has; did you mean "amount"?`, scored}},
+		{"tolerance of a text", with(trace(`{"tool_name": "f", "arguments": {"unit": "mile"}}`), override("tool_trace", traces, "unit", 1)),
+			Problem{"overrides[0]", `has a tolerance for "unit", which is wanted and no number`, scored}},
 		{"unknown measure of the pack", with(stored(world.Setting, row("wifi", true)), &evaluationv1.ColumnOverride{Column: "latitude", Measure: column, PackMeasure: "neer"}),
 			Problem{"overrides[0].measure", `unknown measure "neer"; did you mean "near"?`, fatal}},
 		{"unsuitable measure of the pack", with(stored(world.Setting, row("wifi", true)), &evaluationv1.ColumnOverride{Column: "latitude", Measure: column, PackMeasure: "same"}),

@@ -60,8 +60,9 @@ func Nearest(name string, known []string, maxDistance int) string {
 	return best
 }
 
-// Distance returns the Levenshtein distance of two texts, by byte.
-func Distance(a, b string) int {
+// Distance returns the Levenshtein distance of two texts, by character.
+func Distance(from, to string) int {
+	a, b := []rune(from), []rune(to)
 	row := make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j

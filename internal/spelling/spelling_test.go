@@ -28,7 +28,7 @@ func TestDistance(t *testing.T) {
 	for _, c := range []struct {
 		a, b string
 		want int
-	}{{"", "", 0}, {"", "abc", 3}, {"kitten", "sitting", 3}, {"flaw", "lawn", 2}} {
+	}{{"", "", 0}, {"", "abc", 3}, {"kitten", "sitting", 3}, {"flaw", "lawn", 2}, {"wor\ufeffld", "world", 1}} {
 		if got := spelling.Distance(c.a, c.b); got != c.want {
 			t.Errorf("Distance(%q, %q): got %d, want %d", c.a, c.b, got, c.want)
 		}

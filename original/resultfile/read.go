@@ -2,6 +2,7 @@ package resultfile
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,6 +12,9 @@ import (
 	"github.com/toolsandbox/toolsandbox/original/row"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
+
+// ErrSchema means that rows have other tables or columns than those of the scenario's pack.
+var ErrSchema = errors.New("not the tables of the scenario's pack, which may have changed since")
 
 // Trajectory is the content of a rollout's execution_context.json.
 type Trajectory struct {
@@ -37,7 +41,7 @@ func ParseMessages(data []byte) ([]*worldv1.Message, error) {
 }
 
 // ParseContext parses an execution_context.json with the tables of schema. Numbers outside JSON
-// were written as null and stay null.
+// were written as null and stay null. The error is ErrSchema for other tables.
 func ParseContext(data []byte, schema *world.Schema) (*Trajectory, error) {
 	var context struct {
 		Tables map[string][]cells `json:"_dbs"`
@@ -45,9 +49,9 @@ func ParseContext(data []byte, schema *world.Schema) (*Trajectory, error) {
 	if err := json.Unmarshal(data, &context); err != nil {
 		return nil, err
 	}
-	for name := range context.Tables {
+	for _, name := range slices.Sorted(maps.Keys(context.Tables)) {
 		if schema.TableIndex(name) < 0 {
-			return nil, fmt.Errorf("the scenario's pack has no table %q", name)
+			return nil, fmt.Errorf("%w: it has no table %q", ErrSchema, name)
 		}
 	}
 	trajectory := &Trajectory{}
@@ -195,7 +199,7 @@ func readVersions(schema world.Table, rows []cells) ([]*worldv1.Table, error) {
 	return sorted, nil
 }
 
-// ParseRow is the inverse of RowJSON.
+// ParseRow is the inverse of RowJSON. The error is ErrSchema for other columns.
 func ParseRow(schema world.Table, text string) (*worldv1.Row, error) {
 	var row cells
 	if err := json.Unmarshal([]byte(text), &row); err != nil {
@@ -206,15 +210,27 @@ func ParseRow(schema world.Table, text string) (*worldv1.Row, error) {
 
 // stored decodes a row of a stored table.
 func (c cells) stored(schema world.Table) (*worldv1.Row, error) {
-	row := &worldv1.Row{}
+	row, unknown := &worldv1.Row{}, len(c)
+	if c[indexColumn] != nil {
+		unknown--
+	}
 	for _, column := range schema.Columns {
 		cell, err := c.cell(column)
+		if other, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+			return nil, fmt.Errorf("%s: %w: it is a %s here", column.Name, ErrSchema, other.Value)
+		}
 		if err != nil {
 			return nil, err
 		}
-		row.Cells = append(row.Cells, cell)
+		if row.Cells = append(row.Cells, cell); c[column.Name] != nil {
+			unknown--
+		}
 	}
-	return row, nil
+	if unknown == 0 {
+		return row, nil
+	}
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(c)), func(name string) bool { return name == indexColumn || schema.Column(name) >= 0 })
+	return nil, fmt.Errorf("%w: it has no column %q", ErrSchema, names[0])
 }
 
 // cell decodes a cell of a stored table. A missing one is the column's default: the run was made

@@ -16,6 +16,7 @@ func TestParseLiteral(t *testing.T) {
 		{`"it's"`, `"it's"`},
 		{`'a' "b" r'\n'`, `'ab\\n'`},
 		{"'''a\n'b'\r\n'''", `"a\n'b'\n"`},
+		{"r'''\\\r\n\\\\'''", `'\\\n\\\\'`},
 		{`'\x41\101\u00e9\U0001f600\q\
 z'`, `'AAé😀\\qz'`},
 		{`'\ud83d\ude00'`, `'\ud83d\ude00'`},

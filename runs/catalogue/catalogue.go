@@ -195,7 +195,7 @@ func (c *Selection) bases(ctx context.Context, warnings io.Writer) ([]*scenariov
 		return nil, process.UsageErrorf("--split: no record of %s is in %s: docs/euroeval.md explains the splits", c.SourceNames(), c.split)
 	}
 	if len(all) == 0 {
-		return nil, process.UsageErrorf("no scenario in %s", c.SourceNames())
+		return nil, c.NoScenario()
 	}
 	return all, nil
 }
@@ -367,6 +367,15 @@ func (c *Selection) SourceNames() string {
 		names = append(names, "the built-in catalogue")
 	}
 	return strings.Join(names, ", ")
+}
+
+// NoScenario returns the error of sources without a scenario.
+func (c *Selection) NoScenario() error {
+	hint := ""
+	for _, path := range c.PackPaths {
+		hint = cmp.Or(hint, otherEnding(path))
+	}
+	return process.UsageErrorf("no scenario in %s%s", c.SourceNames(), hint)
 }
 
 // VariantNames returns the names that select variants.

@@ -134,11 +134,15 @@ func TestReadTrajectoryErrors(t *testing.T) {
 		{`{"_dbs": {"SANDBOX": [{"sender": "USER"}]}}`, "sandbox_message_index"},
 		{`{"_dbs": {"CONTACT": [{"sandbox_message_index": -1}]}}`, "CONTACT: row 0: sandbox_message_index"},
 		{`{"_dbs": {"CONTACT": [{"sandbox_message_index": 0, "is_self": "yes"}]}}`, "CONTACT: row 0: is_self"},
+		{`{"_dbs": {"CONTACT": [{"sandbox_message_index": 0, "name": "Ada", "nickname": "A"}]}}`, `CONTACT: row 0: not the tables of the scenario's pack, which may have changed since: it has no column "nickname"`},
+		{`{"_dbs": {"LOAN": []}}`, `not the tables of the scenario's pack, which may have changed since: it has no table "LOAN"`},
 		{`{"_dbs": {"REMINDER": [{"sandbox_message_index": 0, "latitude": "x"}]}}`, "REMINDER: row 0: latitude"},
 	} {
 		writeContext(t, dir, "x", test.content)
 		if got, err := (&Reader{dir: dir}).Trajectory("x", world.Builtin()); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: got %v, %v, want an error with %q", test.content, got, err, test.want)
+		} else if errors.Is(err, ErrDamaged) == errors.Is(err, resultfile.ErrSchema) {
+			t.Errorf("%s: got %v, want it damaged or of another schema", test.content, err)
 		}
 	}
 }

@@ -207,7 +207,12 @@ func isName(name string) bool {
 	return filepath.IsLocal(name) && name != "." && !strings.ContainsAny(name, `/\`)
 }
 
+// damagedError returns the error of a file that cannot be read. The file is not at fault for
+// resultfile.ErrSchema.
 func damagedError(dir, name string, err error) error {
+	if errors.Is(err, resultfile.ErrSchema) {
+		return fmt.Errorf("read %s: %w", storage.Join(dir, name), err)
+	}
 	return fmt.Errorf("%s is %w: %w", storage.Join(dir, name), ErrDamaged, err)
 }
 

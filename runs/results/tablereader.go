@@ -135,7 +135,7 @@ func (t *tableReader) trajectory(name string, schema *world.Schema) (*resultfile
 	err = readSpan(t, versionsTable, name, at.part, at.values, func(line versionRow) error {
 		table, ok := schema.Table(line.Table)
 		if !ok {
-			return fmt.Errorf("the scenario's pack has no table %q", line.Table)
+			return fmt.Errorf("%w: it has no table %q", resultfile.ErrSchema, line.Table)
 		}
 		last := len(trajectory.Tables) - 1
 		if last < 0 || trajectory.Tables[last].GetName() != line.Table || trajectory.Tables[last].GetIndex() != line.Index {

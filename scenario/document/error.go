@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode"
 )
 
 // Position is a position in a file of a catalogue.
@@ -41,7 +43,20 @@ func (e *Error) Error() string {
 	if e.Follow > 0 {
 		follow = fmt.Sprintf(", and %d more that may follow from it", e.Follow)
 	}
-	return fmt.Sprintf("%v: %s: %s", Position{e.File, e.Line, e.Column}, cmp.Or(e.Field, "document"), e.Reason) + follow
+	return fmt.Sprintf("%v: %s: %s", Position{e.File, e.Line, e.Column}, cmp.Or(visible(e.Field), "document"), e.Reason) + follow
+}
+
+// visible escapes characters that do not print, such as a byte order mark within a key.
+func visible(field string) string {
+	var text strings.Builder
+	for _, r := range field {
+		if unicode.IsPrint(r) {
+			text.WriteRune(r)
+		} else {
+			text.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
+		}
+	}
+	return text.String()
 }
 
 // Errors are all mistakes of a catalogue, sorted by file, line and column. It is never empty.

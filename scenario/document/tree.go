@@ -139,6 +139,10 @@ func (r *Reader) Documents(data []byte) []*Value {
 	return docs
 }
 
+// isForbidden reports whether YAML does not allow a character: a control character other than tabs
+// and line breaks.
+func isForbidden(r rune) bool { return r < ' ' && r != '\t' && r != '\n' && r != '\r' || r == 0x7f }
+
 // Section is a part of a file that starts a document.
 type Section struct {
 	File string
@@ -162,6 +166,12 @@ func (r *Reader) Sections(data []byte) []Section {
 		return nil
 	}
 	text := string(data)
+	if at := strings.IndexFunc(text, isForbidden); at >= 0 {
+		before := text[:at]
+		r.Fail(&Value{Line: 1 + strings.Count(before, "\n"), Column: 1 + utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:])},
+			`YAML does not allow the character %U; write it as \x%02x in double quotes`, text[at], text[at])
+		return nil
+	}
 	if strings.HasPrefix(text, "%") || strings.Contains(text, "\n%") || strings.Contains(text, "\n...") || strings.Contains(text, "\r") {
 		return []Section{{r.File, 0, text}}
 	}

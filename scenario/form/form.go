@@ -231,7 +231,7 @@ var SharedRecording = sync.OnceValue(func() Form {
 
 // Guardrails are the tables of automatic guardrails.
 var Guardrails = sync.OnceValue(func() Form {
-	return Form{fields: []Field{
+	return Form{exactlyOne: true, fields: []Field{
 		{"only", "[table]", "Guard these tables only; none listed guards none.", false},
 		{"except", "[table]", "Guard all tables but these.", false},
 	}}

@@ -16,6 +16,7 @@ import (
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/scenario"
+	"github.com/toolsandbox/toolsandbox/scenario/document"
 )
 
 // consentScenario removes two contacts and adds one, and its user has hands.
@@ -240,7 +241,7 @@ func TestBadConsent(t *testing.T) {
 		{"argument of another type", "{action: remove a contact}", "{action: remove a contact, arguments: {person_id: 5}}", "argument person_id of remove_contact is 5, expected a string"},
 		{"no arguments", "{action: remove a contact}", "{action: remove a contact, arguments: person_id}", "allow_action: argument arguments of allow_action is \"person_id\", expected an object"},
 		{"unknown row", "{action: remove a contact}", "{action: remove a contact, arguments: {person_id: $nobody}}", `no row of contact is called "nobody"`},
-		{"no gate", "augmentations: [CONFIRMATION]\n", "", `the user cannot call "allow_action", only end_conversation`},
+		{"no gate", "augmentations: [CONFIRMATION]\n", "", "the user has allow_action only where a tool of the agent needs consent; write @confirm in front of one"},
 		{"nothing to allow", "extra_tools: [remove_contact]", "without_tools: [remove_contact, add_contact]",
 			"CONFIRMATION changes nothing: the agent has no tool that needs consent"},
 		{"the agent's", "extra_tools: [remove_contact]", "extra_tools: [allow_action]", "the user has allow_action by default if tools need consent; remove it"},
@@ -270,6 +271,26 @@ func TestBadConsent(t *testing.T) {
 		change(wrong.GetSetup())
 		if problems := scenario.Validate(wrong, consentOptions()); len(problems) == 0 {
 			t.Errorf("%s: got no problem, want one", name)
+		}
+	}
+}
+
+// TestConsentOfBrokenTools checks that a mistake in a file of tools, one of which may need consent,
+// is the only one.
+func TestConsentOfBrokenTools(t *testing.T) {
+	const want = "tools/lend.py:3:1: lend: is broken"
+	opts := consentOptions()
+	opts.Compile = func(*setupv1.Setup) ([]*toolhostv1.ToolInfo, []*setupv1.ConsentTool, document.Errors) {
+		return nil, nil, document.Errors{{File: "tools/lend.py", Line: 3, Column: 1, Field: "lend", Reason: "is broken"}}
+	}
+	for name, text := range map[string]string{
+		"script":        edit(t, testScenario, "  says: Wifi off!\n", "  says: Wifi off!\n  script: [{allow_action: {action: lend}}]\n"),
+		"demonstration": edit(t, testScenario, "  says: Wifi off!\n", "  says: Wifi off!\n  demonstrations: [{calls: [{allow_action: {action: lend}, answer: None}]}]\n"),
+	} {
+		pack := files(text, testWorld)
+		pack["tools/lend.py"] = &fstest.MapFile{Data: []byte("def lend(): pass\n")}
+		if _, err := readPack(pack, opts); errorText(err) != want {
+			t.Errorf("%s: got %v, want %s", name, err, want)
 		}
 	}
 }

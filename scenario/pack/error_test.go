@@ -151,6 +151,26 @@ func TestScenarioErrors(t *testing.T) {
 	}
 }
 
+// TestTextErrors checks texts that are empty, and keys that do not look as they are.
+func TestTextErrors(t *testing.T) {
+	for _, c := range []struct{ name, old, replacement, want string }{
+		{"blank turn", "- say: Done.\nmilestones", "- say: ' '\nmilestones", "a.yaml:10:7: one.oracle[1]: neither says nor calls anything"},
+		{"empty texts of the user", "  goal: Wifi off.\n  says: Wifi off!\n",
+			"  goal: ''\n  knowledge: [Mine., ' ']\n  unknown: ''\n  demonstrations: [{user: ''}, {agent: ' '}]\n  says: ' '\n",
+			"a.yaml:6:11: one.user.goal: is empty, expected a text\na.yaml:7:24: one.user.knowledge[1]: is empty, expected a text\n" +
+				"a.yaml:8:14: one.user.unknown: is empty, expected a text\na.yaml:9:29: one.user.demonstrations[0].user: is empty, expected a text\n" +
+				"a.yaml:9:42: one.user.demonstrations[1].agent: is empty, expected a text\na.yaml:10:11: one.user.says: is empty, expected a text"},
+		{"empty message", "user:\n  goal: Wifi off.\n  says: Wifi off!\n", "messages: [{from: USER, to: AGENT, content: ''}]\n",
+			"a.yaml:5:47: one.messages[0].content: is empty, expected a text"},
+		{"key with a character that does not print", "oracle:", "\"orac\ufeffle\": []\noracle:",
+			`a.yaml:8:3: one.orac\ufeffle: unknown field; did you mean "oracle"?`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			checkErrors(t, files(edit(t, testScenario, c.old, c.replacement), testWorld), strings.Split(c.want, "\n"))
+		})
+	}
+}
+
 func TestGraphErrors(t *testing.T) {
 	for _, c := range []struct{ name, old, replacement, want string }{
 		{"dangling after", "  told:", "  told:\n    after: [of]",
@@ -190,6 +210,11 @@ func TestGraphErrors(t *testing.T) {
 			`a.yaml:14:25: one.milestones.off.overrides.wifi: unknown measure "exactly"; did you mean "exact"?`},
 		{"bad guardrail", "table: setting", "table: setting\n    guardrails: {only: [contacts]}",
 			`a.yaml:14:27: one.milestones.off.guardrails.only[0]: unknown table "contacts"; did you mean "contact"?`},
+		{"bad guardrail of all", "milestones:", "guardrails: {except: [contacts]}\nmilestones:",
+			`a.yaml:11:25: one.guardrails.except[0]: unknown table "contacts"; did you mean "contact"?`},
+		{"guardrails twice", "table: setting", "table: setting\n    guardrails: {only: [contact], except: [contact]}",
+			"a.yaml:14:19: one.milestones.off.guardrails: has 2 fields, expected one of only, except"},
+		{"name of the first message", "  off:", "  start:", "a.yaml:12:5: one.milestones.start: is what references call the first user message; take another name"},
 		{"unknown tool in a trace", "says: Done.", "call: {tool: set_wifi_state}",
 			`a.yaml:16:13: one.milestones.told.call: unknown tool "set_wifi_state"; did you mean "set_wifi_status"?`},
 		{"two forms", "says: Done.", "says: Done.\n    table: sandbox",
@@ -246,6 +271,8 @@ func TestWorldErrors(t *testing.T) {
 			"worlds/base.yaml:4:30: tables.setting[0].wifi: is a number, expected a boolean"},
 		{"bad time", "now: 2025-01-02T03:04:05", "now: 2025-1-2",
 			`worlds/base.yaml:1:14: clock.now: is "2025-1-2", expected a number or a local time like 2024-05-22T10:30`},
+		{"time before 1970", "now: 2025-01-02T03:04:05", "now: 1969-05-01", "worlds/base.yaml:1:14: clock.now: is -21171600, expected a time from 1970 to 9999"},
+		{"time without a year", "now: 2025-01-02T03:04:05", "now: 1e18", "worlds/base.yaml:1:14: clock.now: is 1000000000000000000, expected a time from 1970 to 9999"},
 		{"messages as rows", "  contact:", "  sandbox: []\n  contact:",
 			"worlds/base.yaml:5:3: tables.sandbox: sandbox holds the messages, which are not given as rows"},
 		{"unknown base", "clock:", "extends: bas\nclock:",

@@ -18,6 +18,20 @@ func TestColonMakesMapping(t *testing.T) {
 	})
 }
 
+// TestControlCharacters checks that a file with characters that YAML does not allow is not read.
+func TestControlCharacters(t *testing.T) {
+	for character, want := range map[string]string{
+		"\x00": `YAML does not allow the character U+0000; write it as \x00 in double quotes`,
+		"\x1b": `YAML does not allow the character U+001B; write it as \x1b in double quotes`,
+		"\x7f": `YAML does not allow the character U+007F; write it as \x7f in double quotes`,
+	} {
+		checkErrors(t, files(edit(t, testScenario, "says: Wifi off!", "says: Wïfi"+character+" off!"), testWorld), []string{"a.yaml:7:15: document: " + want})
+	}
+	if _, err := readPack(files(edit(t, testScenario, "says: Wifi off!", "says: \"\\x1bWifi off!\""), testWorld), testOptions()); err != nil {
+		t.Errorf("an escape: got %v", err)
+	}
+}
+
 // TestReferences checks that only valid references are accepted.
 func TestReferences(t *testing.T) {
 	for _, c := range []struct{ written, column, want string }{

@@ -48,6 +48,9 @@ func validate(ctx context.Context, w, warnings io.Writer, from *catalogue.Select
 	for _, pack := range packs {
 		count += len(pack.Scenarios)
 	}
+	if err == nil && count == 0 {
+		return from.NoScenario()
+	}
 	return report.WriteChecked(w, asJSON, from.SourceNames(), count, mistakes)
 }
 

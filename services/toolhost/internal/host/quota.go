@@ -33,11 +33,11 @@ func (h *Host) withinQuota(setup *compiledSetup, world *session.World, calls []*
 	}
 	for _, answer := range answers {
 		if h.isLarge(answer.Tool, len(answer.Content), proto.Size(calls[answer.Call])) {
-			return fmt.Errorf("%w: %s answers %d bytes, at most %d are stored at once", ErrTool, answer.Tool, len(answer.Content), h.cfg.MaxBytes)
+			return fmt.Errorf("%w: %s answers %d of the %d bytes to store at once; at most %d are stored", ErrTool, answer.Tool, len(answer.Content), size, h.cfg.MaxBytes)
 		}
 		for _, trace := range answer.Traces {
 			if h.isLarge(trace.GetTool(), len(trace.GetResultJson()), len(trace.GetArgumentsJson())) {
-				return fmt.Errorf("%w: %s returns %d bytes, at most %d are stored at once", ErrTool, trace.GetTool(), len(trace.GetResultJson()), h.cfg.MaxBytes)
+				return fmt.Errorf("%w: %s returns %d of the %d bytes to store at once; at most %d are stored", ErrTool, trace.GetTool(), len(trace.GetResultJson()), size, h.cfg.MaxBytes)
 			}
 		}
 	}

@@ -40,10 +40,10 @@ var builtin = sync.OnceValue(builtinTools)
 
 func builtinTools() *Catalogue {
 	tools := userTools()
-	owners, confirm := make(map[implementation]string), make(map[string]bool)
+	owners, confirm, actions := make(map[implementation]string), make(map[string]bool), make(map[string]string)
 	sources := packs.PhoneTools()
 	for _, name := range slices.Sorted(maps.Keys(sources)) {
-		m := &module{name: name, source: sources[name], schema: world.Builtin(), owners: owners, confirm: confirm, builtin: true}
+		m := &module{name: name, source: sources[name], schema: world.Builtin(), owners: owners, confirm: confirm, actions: actions, builtin: true}
 		m.compile()
 		if len(m.mistakes) > 0 {
 			panic(m.mistakes) // the files are part of the program

@@ -51,11 +51,15 @@ func (c *Catalogue) Extend(pack Pack) (*Catalogue, error) {
 	}
 	tools, taken, confirm, size := slices.Clone(c.tools), make(map[implementation]string), make(map[string]bool), 0
 	var mistakes source.Mistakes
+	actions := make(map[string]string)
 	for _, t := range c.tools {
 		taken[implementation{t.Name, t.Backend}] = "a built-in tool"
+		if t.ConsentAction != "" {
+			actions[actionKey(t.ConsentAction)] = t.Name
+		}
 	}
 	for i, file := range pack.Modules {
-		m := &module{name: file.GetName(), source: file.GetSource(), schema: pack.Schema, owners: taken, confirm: confirm}
+		m := &module{name: file.GetName(), source: file.GetSource(), schema: pack.Schema, owners: taken, confirm: confirm, actions: actions}
 		size += len(m.source)
 		switch {
 		case size > maxSource || i >= maxModules:
@@ -106,8 +110,10 @@ type module struct {
 	schema       *world.Schema
 	// owners maps each implementation to its owner for messages.
 	owners map[implementation]string
-	// confirm maps each tool to whether it needs consent.
+	// confirm maps each tool to whether it needs consent. actions maps what the user allows, as
+	// actionKey, to its tool.
 	confirm map[string]bool
+	actions map[string]string
 	// builtin reports that the file is one of the pack phone.
 	builtin  bool
 	program  *syntax.Module

@@ -306,6 +306,11 @@ func TestDecoratorMistakes(t *testing.T) {
 		{"@user\n@visible_to('agent')\ndef act() -> None:" + doc, []string{"2:2: act: @visible_to says the same as @user, or otherwise; remove one of them"}},
 		{"@confirm(' ')\ndef act() -> None:" + doc, []string{confirm}},
 		{"@confirm('pay', 'buy')\ndef act() -> None:" + doc, []string{confirm}},
+		{"@confirm('...')\ndef act() -> None:" + doc, []string{confirm}},
+		{"@confirm\ndef pay_all() -> None:" + doc + "@confirm('Pay  all.')\ndef act() -> None:" + doc, []string{
+			`5:1: act: the user already allows "Pay  all." for pay_all; write @confirm with other words`}},
+		{"@confirm('Remove a contact')\ndef act() -> None:" + doc, []string{
+			`2:1: act: the user already allows "Remove a contact" for remove_contact; write @confirm with other words`}},
 	} {
 		wantMistakes(t, test.source, test.want)
 	}

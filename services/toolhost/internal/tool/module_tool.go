@@ -55,7 +55,7 @@ func (m *module) decorators(def *syntax.Def) {
 		case name.ID == visibleDecorator:
 			m.visible(def, x, texts)
 		case name.ID == confirmDecorator && called:
-			if len(texts) != 1 || strings.TrimSpace(texts[0]) == "" {
+			if len(texts) != 1 || actionKey(texts[0]) == "" {
 				m.fail(x.Offset(), def.Name.ID, `write @confirm("ACTION") with what the user allows, e.g. "send a text message"`)
 			}
 		case called:
@@ -196,6 +196,14 @@ func (m *module) confirmed(def *syntax.Def, t *Tool) {
 		m.fail(def.Offset(), t.Name, "the implementations of a tool all have @%s, or none has; add it, or take it away", confirmDecorator)
 	}
 	m.confirm[t.Name] = confirm
+	if !confirm || actionKey(t.ConsentAction) == "" {
+		return
+	}
+	key := actionKey(t.ConsentAction)
+	if other := m.actions[key]; other != "" && other != t.Name {
+		m.fail(def.Offset(), t.Name, "the user already allows %q for %s; write @%s with other words", t.ConsentAction, other, confirmDecorator)
+	}
+	m.actions[key] = t.Name
 }
 
 // param converts a parameter of a function to one of a tool.
