@@ -181,8 +181,8 @@ func reason(err error) string {
 }
 
 // Act asks an agent for a turn, and returns the process that answered. A conversation stays with
-// one stream of this replica while the stream lives. A turn whose stream ends is asked on another
-// one. Errors: ErrNotAttached or ErrNoAnswer if ctx ends without an answer, ErrRetriesExhausted,
+// one stream of this replica while the stream lives and answers. A turn whose stream ends is asked
+// on another one. Errors: ErrNotAttached or ErrNoAnswer if ctx ends without an answer, ErrRetriesExhausted,
 // ErrUnsendable, and, with the process, a gRPC status that the agent answered, except UNAVAILABLE
 // and CANCELLED.
 func (r *Registry) Act(ctx context.Context, at Address, act *agentv1.ActRequest) (*agentv1.ActResponse, *agentgwv1.Instance, error) {
@@ -201,6 +201,7 @@ func (r *Registry) Act(ctx context.Context, at Address, act *agentv1.ActRequest)
 		retryable := code == codes.Unavailable || code == codes.Canceled
 		switch {
 		case err == nil && retryable && try == maxAttempts:
+			r.moveOn(at, act.GetConversationId(), s)
 			return nil, nil, fmt.Errorf("%w: %s", ErrRetriesExhausted, answer.GetError())
 		case err == nil && retryable:
 			try++
@@ -213,6 +214,9 @@ func (r *Registry) Act(ctx context.Context, at Address, act *agentv1.ActRequest)
 		case errors.Is(err, bus.ErrTooLarge):
 			return nil, nil, fmt.Errorf("%w: %w", ErrUnsendable, err)
 		case ctx.Err() != nil && !errors.Is(err, bus.ErrNotFound):
+			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+				r.moveOn(at, act.GetConversationId(), s)
+			}
 			return nil, nil, fmt.Errorf("%w as %s: %w", ErrNoAnswer, at, ctx.Err())
 		case errors.Is(err, errStreamEnded):
 			continue // the registry has removed that stream
@@ -297,6 +301,9 @@ func (r *Registry) relayHandler(at Address) func(ctx context.Context, request []
 			return nil
 		}
 		answer, err := s.request(ctx, act)
+		if errors.Is(err, context.DeadlineExceeded) {
+			r.moveOn(at, act.GetConversationId(), s)
+		}
 		if err != nil {
 			return nil
 		}
@@ -339,6 +346,20 @@ func (r *Registry) streamFor(at Address, id string) (*agentStream, <-chan struct
 	s := a.streams[int(h.Sum32()%uint32(len(a.streams)))]
 	r.affinity.Add(key, s)
 	return s, r.changed
+}
+
+// moveOn gives the later turns of a conversation to the next stream of the address, if its process
+// did not answer: it may hang while others of the name work.
+func (r *Registry) moveOn(at Address, id string, from *agentStream) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	a := r.agents[at]
+	if a == nil {
+		return
+	}
+	if i := slices.Index(a.streams, from); i >= 0 {
+		r.affinity.Add(conversation{at, id}, a.streams[(i+1)%len(a.streams)])
+	}
 }
 
 // admit adds a stream and returns the number of streams at its address. The error is a gRPC status:
