@@ -41,6 +41,9 @@ var ErrRetriesExhausted = errors.New("the agent cannot answer now")
 // ErrUnsendable means that the conversation exceeds one message or is not valid.
 var ErrUnsendable = errors.New("the conversation cannot be sent")
 
+// errUnanswered: the agent of another replica did not answer in time, or its stream has just ended.
+var errUnanswered = errors.New("the replica has no answer")
+
 // InitialBackoff is the default wait before a turn that was answered UNAVAILABLE is retried.
 const InitialBackoff = 100 * time.Millisecond
 
@@ -224,7 +227,11 @@ func (r *Registry) Act(ctx context.Context, at Address, act *agentv1.ActRequest)
 			r.notify(ctx, at, start)
 		}
 		if !waitOrChange(ctx, wait, changed) {
-			return nil, nil, fmt.Errorf("%w as %s: %w", ErrNotAttached, at, ctx.Err())
+			reason := ErrNoAnswer
+			if errors.Is(err, bus.ErrNotFound) {
+				reason = ErrNotAttached
+			}
+			return nil, nil, fmt.Errorf("%w as %s: %w", reason, at, ctx.Err())
 		}
 	}
 }
@@ -278,7 +285,7 @@ func (r *Registry) request(ctx context.Context, s *agentStream, at Address, act 
 		return nil, err
 	}
 	if turn.GetAnswer().GetResponse() == nil && codeOf(turn.GetAnswer()) == codes.OK {
-		return nil, bus.ErrNotFound // its stream has just ended
+		return nil, errUnanswered
 	}
 	return turn, nil
 }
