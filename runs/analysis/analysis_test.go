@@ -185,8 +185,8 @@ func TestUnknownEffort(t *testing.T) {
 	}
 }
 
-// TestPartlyReportedUsage has no mean of tokens or costs that leaves some of them out: a server that
-// reports the tokens of some answers reports all of short rollouts alone.
+// TestPartlyReportedUsage has no mean of tokens or costs that leaves some of them out: a server
+// that reports the tokens of some answers reports all of short rollouts alone.
 func TestPartlyReportedUsage(t *testing.T) {
 	tokens, fewer, dollars := int64(100), int64(50), 0.5
 	half := results.RoleUsage{InputTokens: &fewer, OutputTokens: &fewer}

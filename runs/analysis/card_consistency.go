@@ -118,8 +118,8 @@ func agentTools(messages []*worldv1.Message) []string {
 }
 
 // steadiness returns how little trials vary in turns, calls and tokens. Times and costs do not
-// count: the former depend on the machine, the latter repeat the tokens. Neither do tokens, if those
-// of a trial are not all known.
+// count: the former depend on the machine, the latter repeat the tokens. Neither do tokens, if
+// those of a trial are not all known.
 func steadiness(trials []rollout) (float64, bool) {
 	var turns, calls, tokens []float64
 	reported := true

@@ -406,8 +406,8 @@ func (c *Selection) suffixFilter() (func(suffix string) bool, error) {
 	return func(suffix string) bool { return selected[suffix] }, nil
 }
 
-// rejectEmpty rejects an empty list of the command line, such as that of a shell's unset variable: it
-// would select more than was meant.
+// rejectEmpty rejects an empty list of the command line, such as that of a shell's unset variable:
+// it would select more than was meant.
 func (c *Selection) rejectEmpty(patterns []string) error {
 	for _, list := range []struct {
 		name, expected string

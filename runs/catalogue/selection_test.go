@@ -41,8 +41,8 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// TestEmptyLists rejects lists without elements, as a shell's unset variable gives: they would select
-// more than was meant.
+// TestEmptyLists rejects lists without elements, as a shell's unset variable gives: they would
+// select more than was meant.
 func TestEmptyLists(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"scenarios", "exclude", "variants", "category", "language"} {

@@ -185,9 +185,9 @@ func reason(err error) string {
 
 // Act asks an agent for a turn, and returns the process that answered. A conversation stays with
 // one stream of this replica while the stream lives and answers. A turn whose stream ends is asked
-// on another one. Errors: ErrNotAttached or ErrNoAnswer if ctx ends without an answer, ErrRetriesExhausted,
-// ErrUnsendable, and, with the process, a gRPC status that the agent answered, except UNAVAILABLE
-// and CANCELLED.
+// on another one. Errors: ErrNotAttached or ErrNoAnswer if ctx ends without an answer,
+// ErrRetriesExhausted, ErrUnsendable, and, with the process, a gRPC status that the agent answered,
+// except UNAVAILABLE and CANCELLED.
 func (r *Registry) Act(ctx context.Context, at Address, act *agentv1.ActRequest) (*agentv1.ActResponse, *agentgwv1.Instance, error) {
 	raw, err := r.encode(act)
 	if err != nil {

@@ -211,8 +211,8 @@ type emptyBus struct{ *bus.Bus }
 
 func (emptyBus) Request(context.Context, string, []byte) ([]byte, error) { return nil, nil }
 
-// TestUnansweredRelay does not call an agent missing that is attached to another replica and does not
-// answer in time: that replica may notice the end of the time first.
+// TestUnansweredRelay does not call an agent missing that is attached to another replica and does
+// not answer in time: that replica may notice the end of the time first.
 func TestUnansweredRelay(t *testing.T) {
 	r := startReplica(t, emptyBus{natstest.Start(t)})
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)

@@ -235,8 +235,8 @@ func TestNoAnswer(t *testing.T) {
 	}
 }
 
-// TestHungAgent has one of two processes of a name hang, or answer UNAVAILABLE to every attempt. Its
-// conversations then ask the other one, at this replica and over the relay.
+// TestHungAgent has one of two processes of a name hang, or answer UNAVAILABLE to every attempt.
+// Its conversations then ask the other one, at this replica and over the relay.
 func TestHungAgent(t *testing.T) {
 	b := natstest.Start(t)
 	one, two := startReplica(t, b), startReplica(t, b)

@@ -137,8 +137,8 @@ func TestNotification(t *testing.T) {
 	}
 }
 
-// TestConversationsOfRoles gives each role of a rollout an id of its own, because one program may play
-// both: their turns have the same numbers.
+// TestConversationsOfRoles gives each role of a rollout an id of its own, because one program may
+// play both: their turns have the same numbers.
 func TestConversationsOfRoles(t *testing.T) {
 	ids := make(map[string]bool)
 	for _, rollout := range []string{"sweep.0", "sweep.1"} {
