@@ -185,6 +185,36 @@ func TestUnknownEffort(t *testing.T) {
 	}
 }
 
+// TestPartlyReportedUsage has no mean of tokens or costs that leaves some of them out: a server
+// that reports the tokens of some answers reports all of short rollouts alone.
+func TestPartlyReportedUsage(t *testing.T) {
+	tokens, fewer, dollars := int64(100), int64(50), 0.5
+	half := results.RoleUsage{InputTokens: &fewer, OutputTokens: &fewer}
+	known := results.RoleUsage{InputTokens: &tokens, OutputTokens: &tokens, CostUSD: &dollars}
+	unpriced := results.RoleUsage{InputTokens: &tokens, OutputTokens: &tokens}
+	partly := results.RoleUsage{InputTokens: &tokens, OutputTokens: &tokens, RequestsWithoutUsage: 1}
+	for name, test := range map[string]struct {
+		other        results.RoleUsage
+		tokens, cost bool
+	}{
+		"known": {known, true, true}, "unpriced": {unpriced, true, false}, "partly reported": {partly, false, false}, "not reported": {results.RoleUsage{RequestsWithoutUsage: 1}, false, false},
+	} {
+		summary := &resultfile.Summary{Scenarios: []resultfile.ScenarioResult{{Name: "a", Similarity: "1.0"}, {Name: "b", Similarity: "1.0"}}}
+		record := &results.Run{Trials: 1, Rollouts: []results.Outcome{
+			{Name: "a", Usage: &results.Usage{Agent: &known}}, {Name: "b", Usage: &results.Usage{Agent: &test.other}},
+		}}
+		whole, _ := reportOf(t, []*Run{NewRun("run", summary, record)}, 1).Whole(0)
+		e := whole.Effort
+		if (e.InputTokens != nil) != test.tokens || (e.OutputTokens != nil) != test.tokens || (e.CostUSD != nil) != test.cost {
+			t.Errorf("%s: got %+v, want tokens %v and cost %v", name, e, test.tokens, test.cost)
+		}
+		first, other := results.Outcome{Usage: &results.Usage{Agent: &half}}, results.Outcome{Usage: &results.Usage{Agent: &test.other}}
+		if got, _ := steadiness([]rollout{{turns: 2, outcome: &first}, {turns: 2, outcome: &other}}); (got < 1) != test.tokens {
+			t.Errorf("%s: got a steadiness of %v, want one below 1: %v", name, got, test.tokens)
+		}
+	}
+}
+
 // reportOf returns the report of runs.
 func reportOf(t *testing.T, runs []*Run, passAt float64) *Report {
 	t.Helper()

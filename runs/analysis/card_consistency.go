@@ -118,9 +118,11 @@ func agentTools(messages []*worldv1.Message) []string {
 }
 
 // steadiness returns how little trials vary in turns, calls and tokens. Times and costs do not
-// count: the former depend on the machine, the latter repeat the tokens.
+// count: the former depend on the machine, the latter repeat the tokens. Neither do tokens, if
+// those of a trial are not all known.
 func steadiness(trials []rollout) (float64, bool) {
 	var turns, calls, tokens []float64
+	reported := true
 	for _, trial := range trials {
 		turns = append(turns, float64(trial.turns))
 		if trial.calls != nil {
@@ -129,9 +131,11 @@ func steadiness(trials []rollout) (float64, bool) {
 		if trial.outcome == nil || trial.outcome.Usage == nil || trial.outcome.Usage.Agent == nil {
 			continue
 		}
-		if used := trial.outcome.Usage.Agent; used.InputTokens != nil && used.OutputTokens != nil {
-			tokens = append(tokens, float64(*used.InputTokens+*used.OutputTokens))
-		}
+		input, output, known := trial.outcome.Usage.Agent.Tokens()
+		tokens, reported = append(tokens, float64(input+output)), reported && known
+	}
+	if !reported {
+		tokens = nil
 	}
 	return statistics.Steadiness(turns, calls, tokens)
 }

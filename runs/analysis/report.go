@@ -290,6 +290,8 @@ func rate(passed []statistics.Observation) Estimate {
 }
 
 // effort returns the mean effort of the scored rollouts. A mean is null if no rollout knows it.
+// That of tokens or costs is also null if one does not know all of its own, because those that do
+// are the shorter ones.
 func effort(rollouts []rollout) Effort {
 	var turns, calls, seconds, input, output, cost statistics.Average
 	for _, r := range rollouts {
@@ -307,12 +309,17 @@ func effort(rollouts []rollout) Effort {
 			continue
 		}
 		used := r.outcome.Usage.Agent
-		if used.InputTokens != nil && used.OutputTokens != nil {
-			input.Add(float64(*used.InputTokens))
-			output.Add(float64(*used.OutputTokens))
+		if in, out, known := used.Tokens(); known {
+			input.Add(float64(in))
+			output.Add(float64(out))
+		} else {
+			input.Miss()
+			output.Miss()
 		}
 		if used.CostUSD != nil {
 			cost.Add(*used.CostUSD)
+		} else {
+			cost.Miss()
 		}
 	}
 	return Effort{Turns: turns.Value(), Calls: calls.Value(), Seconds: seconds.Value(), InputTokens: input.Value(), OutputTokens: output.Value(), CostUSD: cost.Value()}

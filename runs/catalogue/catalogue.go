@@ -415,15 +415,32 @@ func (c *Selection) suffixFilter() (func(suffix string) bool, error) {
 	return func(suffix string) bool { return selected[suffix] }, nil
 }
 
+// rejectEmpty rejects an empty list of the command line, such as that of a shell's unset variable:
+// it would select more than was meant.
+func (c *Selection) rejectEmpty(patterns []string) error {
+	for _, list := range []struct {
+		name, expected string
+		values         []string
+	}{
+		{"scenarios", "names of scenarios, with * and ?", patterns}, {"exclude", "names of scenarios, with * and ?", c.excluded},
+		{"variants", "names of variants", c.Variants}, {"category", "names of categories", c.categories}, {"language", "codes of languages", c.languages},
+	} {
+		if len(list.values) == 0 && c.flags != nil && c.flags.Changed(list.name) {
+			return process.UsageErrorf("--%s: empty, expected %s", list.name, list.expected)
+		}
+	}
+	return nil
+}
+
 // filter returns the selected variants of the scenarios that match any pattern. Every pattern must
 // match a scenario. A pattern that matches no selected variant may name another one.
 func (c *Selection) filter(all []scenario.Expanded, patterns []string) ([]scenario.Expanded, error) {
+	if err := c.rejectEmpty(patterns); err != nil {
+		return nil, err
+	}
 	hasSuffix, err := c.suffixFilter()
 	if err != nil {
 		return nil, err
-	}
-	if len(patterns) == 0 && c.flags != nil && c.flags.Changed("scenarios") {
-		return nil, process.UsageErrorf("--scenarios: empty, expected names of scenarios, with * and ?")
 	}
 	if c.testMode && len(patterns) > 0 {
 		return nil, process.UsageErrorf("--test-mode: given with --scenarios %s: give one of them", patterns[0])

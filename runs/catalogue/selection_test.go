@@ -2,9 +2,11 @@ package catalogue
 
 import (
 	"io"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
 )
 
 // TestChoose selects scenarios by patterns and variants.
@@ -35,6 +37,23 @@ func TestChoose(t *testing.T) {
 		}
 		if diff := cmp.Diff(c.want, got); diff != "" || (err == nil) != (c.want != nil) {
 			t.Errorf("%s: %v (-want +got):\n%s", c.name, err, diff)
+		}
+	}
+}
+
+// TestEmptyLists rejects lists without elements, as a shell's unset variable gives: they would
+// select more than was meant.
+func TestEmptyLists(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"scenarios", "exclude", "variants", "category", "language"} {
+		var selection Selection
+		flags := pflag.NewFlagSet("run", pflag.ContinueOnError)
+		selection.RegisterFlags(flags)
+		if err := flags.Parse([]string{"--" + name, ""}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := selection.Load(t.Context(), io.Discard, nil); err == nil || !strings.HasPrefix(err.Error(), "--"+name+": empty, expected ") {
+			t.Errorf("--%s '': got error %v, want that it is empty", name, err)
 		}
 	}
 }

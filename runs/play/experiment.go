@@ -16,7 +16,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/toolsandbox/toolsandbox/internal/process"
+	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
+	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	"github.com/toolsandbox/toolsandbox/runs/report"
 	"github.com/toolsandbox/toolsandbox/runs/results"
@@ -217,7 +219,8 @@ func (c *cell) play(
 	ctx context.Context, running *standalone.Installation, all []*cell, played *playedCells, stdin io.Reader, stderr io.Writer,
 ) (err error) {
 	run := c.run
-	if run.spec.Limit, err = remaining(run.spec.Limit, c, all); err != nil {
+	orchestrator := orchestratorv1.NewOrchestratorServiceClient(running.Node().Conn(rpc.Orchestrator))
+	if run.spec.Limit, err = remaining(ctx, orchestrator, run.spec.Limit, c, all); err != nil {
 		return err
 	}
 	stdout, err := played.start(c.Name, c.options.out)
@@ -229,7 +232,9 @@ func (c *cell) play(
 
 // remaining returns what the other runs of an experiment leave of its spend limit. The error is a
 // *sweep.SpendLimitError if that is nothing.
-func remaining(limit *agentgwv1.SpendLimit, own *cell, all []*cell) (*agentgwv1.SpendLimit, error) {
+func remaining(
+	ctx context.Context, orchestrator orchestratorv1.OrchestratorServiceClient, limit *agentgwv1.SpendLimit, own *cell, all []*cell,
+) (*agentgwv1.SpendLimit, error) {
 	if limit == nil {
 		return nil, nil
 	}
@@ -249,15 +254,29 @@ func remaining(limit *agentgwv1.SpendLimit, own *cell, all []*cell) (*agentgwv1.
 		if err != nil {
 			return nil, err
 		}
-		tokens, dollars := record.Spent()
-		left.Tokens -= tokens
-		left.CostMicros -= int64(math.Ceil(dollars * 1e6))
+		tokens, micros, err := spent(ctx, orchestrator, record)
+		if err != nil {
+			return nil, err
+		}
+		left.Tokens, left.CostMicros = left.Tokens-tokens, left.CostMicros-micros
 	}
 	if limit.GetTokens() > 0 && left.GetTokens() <= 0 || limit.GetCostMicros() > 0 && left.GetCostMicros() <= 0 {
 		return nil, &sweep.SpendLimitError{Reason: "the other runs of the experiment have reached its spend limit: raise it"}
 	}
 	left.Tokens, left.CostMicros = max(left.GetTokens(), 0), max(left.GetCostMicros(), 0)
 	return left, nil
+}
+
+// spent returns what the models of a run have used. Its sweep knows more than its files: rollouts
+// that have not ended, and estimates of what providers do not report.
+func spent(ctx context.Context, orchestrator orchestratorv1.OrchestratorServiceClient, record *results.Run) (tokens, micros int64, err error) {
+	tokens, dollars := record.Spent()
+	micros = int64(math.Ceil(dollars * 1e6))
+	info, err := sweep.Get(ctx, orchestrator, record.SweepID)
+	if _, isGone := errors.AsType[*sweep.UnknownError](err); err != nil && !isGone {
+		return 0, 0, err
+	}
+	return max(tokens, info.GetSpent().GetTokens()), max(micros, info.GetSpent().GetMicros()), nil
 }
 
 // playedCells prints the results of cells: each table as it comes, or one JSON document at the end.

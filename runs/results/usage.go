@@ -26,6 +26,14 @@ type RoleUsage struct {
 	RequestsWithoutUsage int `json:"requests_without_usage,omitempty"`
 }
 
+// Tokens returns the tokens of a role. ok is false if those of a request are not known.
+func (u *RoleUsage) Tokens() (input, output int64, ok bool) {
+	if u.InputTokens == nil || u.OutputTokens == nil || u.RequestsWithoutUsage > 0 {
+		return 0, 0, false
+	}
+	return *u.InputTokens, *u.OutputTokens, true
+}
+
 // usage sums turns. It returns nil without any.
 func usage(turns []*busv1.TurnUsage) *Usage {
 	if len(turns) == 0 {

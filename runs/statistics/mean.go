@@ -26,16 +26,20 @@ type Mean struct {
 
 // Average is the mean of numbers, added in their order.
 type Average struct {
-	sum   float64
-	count int
+	sum    float64
+	count  int
+	missed bool
 }
 
 // Add adds a number.
 func (a *Average) Add(number float64) { a.sum, a.count = a.sum+number, a.count+1 }
 
-// Value returns the mean, nil without numbers.
+// Miss notes a number that nobody knows.
+func (a *Average) Miss() { a.missed = true }
+
+// Value returns the mean, nil without numbers or if one is missing.
 func (a *Average) Value() *float64 {
-	if a.count == 0 {
+	if a.count == 0 || a.missed {
 		return nil
 	}
 	return new(a.sum / float64(a.count))

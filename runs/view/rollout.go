@@ -258,8 +258,10 @@ func facts(r *run, rollout analysis.Rollout) []fact {
 	if rollout.Seconds != nil {
 		list = append(list, fact{"time", fmt.Sprintf("%.2f s", *rollout.Seconds)})
 	}
-	if o.Usage != nil && o.Usage.Agent != nil && o.Usage.Agent.InputTokens != nil && o.Usage.Agent.OutputTokens != nil {
-		list = append(list, fact{"tokens", fmt.Sprintf("%d in, %d out", *o.Usage.Agent.InputTokens, *o.Usage.Agent.OutputTokens)})
+	if o.Usage != nil && o.Usage.Agent != nil {
+		if in, out, ok := o.Usage.Agent.Tokens(); ok {
+			list = append(list, fact{"tokens", fmt.Sprintf("%d in, %d out", in, out)})
+		}
 	}
 	if o.Usage != nil && o.Usage.Agent != nil && o.Usage.Agent.CostUSD != nil {
 		list = append(list, fact{"cost", fmt.Sprintf("%.4f USD", *o.Usage.Agent.CostUSD)})

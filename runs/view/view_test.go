@@ -185,6 +185,20 @@ func TestPages(t *testing.T) {
 	}, first, second)
 }
 
+// TestNothingToCompare says of runs without a common scenario that they have none, and not that no
+// score differs.
+func TestNothingToCompare(t *testing.T) {
+	var runs []*analysis.Run
+	for _, name := range []string{"a", "b"} {
+		summary := &resultfile.Summary{Scenarios: []resultfile.ScenarioResult{{Name: name, Similarity: "1.0"}}}
+		runs = append(runs, analysis.NewRun("of "+name, summary, &results.Run{Trials: 1}))
+	}
+	body := get(t, Handler("127.0.0.1:80", New(runs, nil, nil)), "/compare.html", nil).Body.String()
+	if !strings.Contains(body, "no scenario with a score in common") || strings.Contains(body, "No score differs") {
+		t.Errorf("got\n%s\nwant that the runs have no scenario in common", body)
+	}
+}
+
 // TestNoPages asks for what is no page.
 func TestNoPages(t *testing.T) {
 	scenarios := catalogued(t)

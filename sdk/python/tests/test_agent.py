@@ -287,6 +287,12 @@ class Attaching(unittest.IsolatedAsyncioTestCase):
                     await agent.attach_async(echo, self.address, "secret", token=token)
                 self.assertEqual(str(invalid.exception), reason)
 
+    async def test_gateway(self) -> None:
+        for gateway in ["", "localhost", "localhost:", "localhost:0", "localhost:99999", "localhost:x", ":9100", "http://localhost:9100", "grpc://localhost", "grpcs://a@b:1"]:
+            with self.subTest(gateway), self.assertRaises(ValueError) as invalid:
+                await asyncio.wait_for(agent.attach_async(echo, gateway, "mine"), PATIENCE)
+            self.assertEqual(str(invalid.exception), f"gateway {gateway!r}: expected host:port, grpc://host:port or grpcs://host:port")
+
 
 class Chat(unittest.TestCase):
     def conversation(self) -> agent.Conversation:

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -25,6 +26,8 @@ type modelServer struct {
 	asked, status atomic.Int32
 	// cold counts requests with a temperature of 0.
 	cold atomic.Int32
+	// silent leaves the tokens out of answers.
+	silent atomic.Bool
 }
 
 func newModelServer(t *testing.T) *modelServer {
@@ -45,7 +48,11 @@ func newModelServer(t *testing.T) *modelServer {
 			s.cold.Add(1)
 		}
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = io.WriteString(w, `{"choices":[{"message":{"role":"assistant","content":"Sorry."},"finish_reason":"stop"}],"usage":{"prompt_tokens":900,"completion_tokens":100,"total_tokens":1000}}`)
+		usage := `{"prompt_tokens":900,"completion_tokens":100,"total_tokens":1000}`
+		if s.silent.Load() {
+			usage = "null"
+		}
+		_, _ = fmt.Fprintf(w, `{"choices":[{"message":{"role":"assistant","content":"Sorry."},"finish_reason":"stop"}],"usage":%s}`, usage)
 	}))
 	t.Cleanup(s.Close)
 	t.Setenv("OPENAI_API_KEY", "k")
@@ -108,6 +115,24 @@ func TestExperimentSpendLimit(t *testing.T) {
 	}
 	if code, _, stderr = experiment("--spend-tokens", "15000", "--resume"); code != 0 || server.asked.Load() != 3 {
 		t.Errorf("with a higher limit: got %d, %d requests and\n%s\nwant 0 and 3", code, server.asked.Load(), stderr)
+	}
+}
+
+// TestExperimentEstimates counts the estimates of tokens that a server does not report against the
+// limit of all runs, as it does within a run.
+func TestExperimentEstimates(t *testing.T) {
+	server := newModelServer(t)
+	server.silent.Store(true)
+	writeSettings(t, fmt.Sprintf("scenarios: [turn_off_wifi]\nagent: openai:a\nbase-url: %q\nseed: [1, 2, 3]\n", server.URL))
+	_, _, stderr := experiment("--spend-tokens", "1")
+	_, needs, _ := strings.Cut(stderr, "the next request needs about ")
+	var estimate int
+	if _, err := fmt.Sscanf(needs, "%d tokens", &estimate); err != nil {
+		t.Fatalf("got %s, want an estimate: %v", stderr, err)
+	}
+	code, _, stderr := experiment("--resume", "--spend-tokens", strconv.Itoa(2*estimate+estimate/2))
+	if want := "toolsandbox: seed=3: budget of openai: spend limit reached: "; code != 1 || !strings.Contains(stderr, want) || server.asked.Load() != 2 {
+		t.Errorf("got %d, %d requests and\n%s\nwant 1, 2 and\n%s", code, server.asked.Load(), stderr, want)
 	}
 }
 

@@ -41,6 +41,9 @@ var ErrRetriesExhausted = errors.New("the agent cannot answer now")
 // ErrUnsendable means that the conversation exceeds one message or is not valid.
 var ErrUnsendable = errors.New("the conversation cannot be sent")
 
+// errUnanswered: the agent of another replica did not answer in time, or its stream has just ended.
+var errUnanswered = errors.New("the replica has no answer")
+
 // InitialBackoff is the default wait before a turn that was answered UNAVAILABLE is retried.
 const InitialBackoff = 100 * time.Millisecond
 
@@ -181,10 +184,10 @@ func reason(err error) string {
 }
 
 // Act asks an agent for a turn, and returns the process that answered. A conversation stays with
-// one stream of this replica while the stream lives. A turn whose stream ends is asked on another
-// one. Errors: ErrNotAttached or ErrNoAnswer if ctx ends without an answer, ErrRetriesExhausted,
-// ErrUnsendable, and, with the process, a gRPC status that the agent answered, except UNAVAILABLE
-// and CANCELLED.
+// one stream of this replica while the stream lives and answers. A turn whose stream ends is asked
+// on another one. Errors: ErrNotAttached or ErrNoAnswer if ctx ends without an answer,
+// ErrRetriesExhausted, ErrUnsendable, and, with the process, a gRPC status that the agent answered,
+// except UNAVAILABLE and CANCELLED.
 func (r *Registry) Act(ctx context.Context, at Address, act *agentv1.ActRequest) (*agentv1.ActResponse, *agentgwv1.Instance, error) {
 	raw, err := r.encode(act)
 	if err != nil {
@@ -201,6 +204,7 @@ func (r *Registry) Act(ctx context.Context, at Address, act *agentv1.ActRequest)
 		retryable := code == codes.Unavailable || code == codes.Canceled
 		switch {
 		case err == nil && retryable && try == maxAttempts:
+			r.moveOn(at, act.GetConversationId(), s)
 			return nil, nil, fmt.Errorf("%w: %s", ErrRetriesExhausted, answer.GetError())
 		case err == nil && retryable:
 			try++
@@ -213,6 +217,9 @@ func (r *Registry) Act(ctx context.Context, at Address, act *agentv1.ActRequest)
 		case errors.Is(err, bus.ErrTooLarge):
 			return nil, nil, fmt.Errorf("%w: %w", ErrUnsendable, err)
 		case ctx.Err() != nil && !errors.Is(err, bus.ErrNotFound):
+			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+				r.moveOn(at, act.GetConversationId(), s)
+			}
 			return nil, nil, fmt.Errorf("%w as %s: %w", ErrNoAnswer, at, ctx.Err())
 		case errors.Is(err, errStreamEnded):
 			continue // the registry has removed that stream
@@ -220,7 +227,11 @@ func (r *Registry) Act(ctx context.Context, at Address, act *agentv1.ActRequest)
 			r.notify(ctx, at, start)
 		}
 		if !waitOrChange(ctx, wait, changed) {
-			return nil, nil, fmt.Errorf("%w as %s: %w", ErrNotAttached, at, ctx.Err())
+			reason := ErrNoAnswer
+			if errors.Is(err, bus.ErrNotFound) {
+				reason = ErrNotAttached
+			}
+			return nil, nil, fmt.Errorf("%w as %s: %w", reason, at, ctx.Err())
 		}
 	}
 }
@@ -274,7 +285,7 @@ func (r *Registry) request(ctx context.Context, s *agentStream, at Address, act 
 		return nil, err
 	}
 	if turn.GetAnswer().GetResponse() == nil && codeOf(turn.GetAnswer()) == codes.OK {
-		return nil, bus.ErrNotFound // its stream has just ended
+		return nil, errUnanswered
 	}
 	return turn, nil
 }
@@ -297,6 +308,9 @@ func (r *Registry) relayHandler(at Address) func(ctx context.Context, request []
 			return nil
 		}
 		answer, err := s.request(ctx, act)
+		if errors.Is(err, context.DeadlineExceeded) {
+			r.moveOn(at, act.GetConversationId(), s)
+		}
 		if err != nil {
 			return nil
 		}
@@ -339,6 +353,20 @@ func (r *Registry) streamFor(at Address, id string) (*agentStream, <-chan struct
 	s := a.streams[int(h.Sum32()%uint32(len(a.streams)))]
 	r.affinity.Add(key, s)
 	return s, r.changed
+}
+
+// moveOn gives the later turns of a conversation to the next stream of the address, if its process
+// did not answer: it may hang while others of the name work.
+func (r *Registry) moveOn(at Address, id string, from *agentStream) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	a := r.agents[at]
+	if a == nil {
+		return
+	}
+	if i := slices.Index(a.streams, from); i >= 0 {
+		r.affinity.Add(conversation{at, id}, a.streams[(i+1)%len(a.streams)])
+	}
 }
 
 // admit adds a stream and returns the number of streams at its address. The error is a gRPC status:

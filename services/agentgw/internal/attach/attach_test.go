@@ -206,6 +206,22 @@ func (u patientBus) Request(ctx context.Context, name string, request []byte) ([
 	return u.Bus.Request(context.WithoutCancel(ctx), name, request)
 }
 
+// emptyBus is a bus whose replicas have no answer.
+type emptyBus struct{ *bus.Bus }
+
+func (emptyBus) Request(context.Context, string, []byte) ([]byte, error) { return nil, nil }
+
+// TestUnansweredRelay does not call an agent missing that is attached to another replica and does
+// not answer in time: that replica may notice the end of the time first.
+func TestUnansweredRelay(t *testing.T) {
+	r := startReplica(t, emptyBus{natstest.Start(t)})
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, _, err := r.Act(ctx, attach.Address{Name: "mine"}, &agentv1.ActRequest{}); !errors.Is(err, attach.ErrNoAnswer) {
+		t.Errorf("Act of an agent that does not answer elsewhere: got %v, want ErrNoAnswer", err)
+	}
+}
+
 func TestNotAttached(t *testing.T) {
 	r := startReplica(t, patientBus{natstest.Start(t)})
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)

@@ -235,6 +235,57 @@ func TestNoAnswer(t *testing.T) {
 	}
 }
 
+// TestHungAgent has one of two processes of a name hang, or answer UNAVAILABLE to every attempt.
+// Its conversations then ask the other one, at this replica and over the relay.
+func TestHungAgent(t *testing.T) {
+	b := natstest.Start(t)
+	one, two := startReplica(t, b), startReplica(t, b)
+	var group sync.WaitGroup
+	t.Cleanup(group.Wait)
+	hung, _ := openStream(t, one)
+	group.Go(func() {
+		for request, err := hung.Recv(); err == nil; request, err = hung.Recv() {
+			if request.GetRequest().GetConversationId() == "unavailable" {
+				_ = hung.Send(&agentv1.AttachRequest{Kind: &agentv1.AttachRequest_Answer{Answer: &agentv1.AttachAnswer{
+					RequestId: request.GetRequestId(), Code: int32(codes.Unavailable),
+				}}})
+			}
+		}
+	})
+	ask := func(asked replica, conversation string) (string, error) {
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		if conversation == "unavailable" {
+			ctx = t.Context()
+		}
+		answer, _, err := asked.Act(ctx, attach.Address{Name: "mine"}, &agentv1.ActRequest{ConversationId: conversation})
+		return answer.GetText(), err
+	}
+	conversations := map[string]replica{"hangs": one, "relayed": two, "unavailable": one}
+	for conversation, asked := range conversations { // with the only one
+		_, err := ask(asked, conversation)
+		for errors.Is(err, attach.ErrNotAttached) { // until it is known there
+			_, err = ask(asked, conversation)
+		}
+		if !errors.Is(err, attach.ErrNoAnswer) && !errors.Is(err, attach.ErrRetriesExhausted) {
+			t.Fatalf("%s: got error %v, want that it did not answer", conversation, err)
+		}
+	}
+	serve(t, one, "b")
+	for i, got := 0, ""; got == ""; i++ { // until the second one is known
+		got, _ = ask(one, fmt.Sprint(i))
+	}
+	for conversation, asked := range conversations {
+		got, err := ask(asked, conversation)
+		for tries := 0; err != nil && tries < 20; tries++ { // the relay may notice the end later
+			got, err = ask(asked, conversation)
+		}
+		if err != nil || got != "b "+conversation {
+			t.Errorf("%s again: got %q and %v, want it from b", conversation, got, err)
+		}
+	}
+}
+
 // TestDetachWithManyTurns ends a stream with a thousand turns in flight. Another stream answers
 // them all.
 func TestDetachWithManyTurns(t *testing.T) {

@@ -21,9 +21,8 @@ const conversationIDBytes = 16
 
 // actRequest returns the request to the plug-in.
 func actRequest(req *agentgwv1.RespondRequest, tools *turn.Tools) *agentv1.ActRequest {
-	sum := sha256.Sum256([]byte(req.GetRolloutId()))
 	act := &agentv1.ActRequest{
-		ConversationId: hex.EncodeToString(sum[:conversationIDBytes]),
+		ConversationId: conversationID(req),
 		Turn:           req.GetTurn(),
 		Messages:       messages(req.GetRole(), req.GetView()),
 		Tools:          make([]*agentv1.Tool, len(tools.List())),
@@ -32,6 +31,17 @@ func actRequest(req *agentgwv1.RespondRequest, tools *turn.Tools) *agentv1.ActRe
 		act.Tools[i] = &agentv1.Tool{Name: tool.GetName(), Description: tool.GetDescription(), ParametersJson: tool.GetParametersJson()}
 	}
 	return act
+}
+
+// conversationID returns the id of what a role sees of a rollout. A program that plays both roles
+// has two conversations.
+func conversationID(req *agentgwv1.RespondRequest) string {
+	of := req.GetRolloutId()
+	if req.GetRole() == worldv1.Role_ROLE_USER {
+		of += "/user"
+	}
+	sum := sha256.Sum256([]byte(of))
+	return hex.EncodeToString(sum[:conversationIDBytes])
 }
 
 // messages translates a role's view. The role's own messages are the agent's and those of its

@@ -136,3 +136,19 @@ func TestNotification(t *testing.T) {
 		}
 	}
 }
+
+// TestConversationsOfRoles gives each role of a rollout an id of its own, because one program may
+// play both: their turns have the same numbers.
+func TestConversationsOfRoles(t *testing.T) {
+	ids := make(map[string]bool)
+	for _, rollout := range []string{"sweep.0", "sweep.1"} {
+		for _, role := range []worldv1.Role{worldv1.Role_ROLE_AGENT, worldv1.Role_ROLE_USER} {
+			for turns := range int32(2) {
+				ids[actRequest(&agentgwv1.RespondRequest{RolloutId: rollout, Role: role, Turn: turns}, turn.AnyTools()).GetConversationId()] = true
+			}
+		}
+	}
+	if len(ids) != 4 {
+		t.Errorf("two roles of two rollouts: got %d conversations, want 4", len(ids))
+	}
+}

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import grpc
 
 from .conversation import Act
-from .serving import WORKERS
+from .serving import SCHEMES, WORKERS, split
 from .v1 import agent_pb2, agent_pb2_grpc
 from .wire import MAX_MESSAGE_BYTES, Player, describe, log, on_interrupt, raised, refusal
 
@@ -65,7 +65,8 @@ def attach(
 
     The gateway is host:port or grpc://host:port for plain text, or grpcs://host:port for TLS with
     gRPC's bundled authorities. credentials, e.g. grpc.ssl_channel_credentials(root_certificates),
-    turn TLS on with your own authority.
+    turn TLS on with your own authority. Raises ValueError for an address of another form, which gRPC
+    would retry for ever, or would dial at another port.
 
     token is the secret of the name, of 16 to 512 characters of printable ASCII, e.g. from openssl
     rand -hex 32; None means the environment variable TOOLSANDBOX_ATTACH_TOKEN, or else the file
@@ -104,8 +105,8 @@ async def attach_async(
     first = agent_pb2.AttachRequest(name=name, instance=instance or uuid.uuid4().hex[:16], software=_SOFTWARE)
     metadata = _metadata(token)
     player = Player(act, workers)
-    print(f"agent attaches to {gateway}: toolsandbox run --agent attached:{name}", file=sys.stderr, flush=True)
     async with _channel(gateway, credentials) as channel:
+        print(f"agent attaches to {gateway}: toolsandbox run --agent attached:{name}", file=sys.stderr, flush=True)
         wait = FIRST_WAIT
         while True:
             asked, reason = await _session(channel, first, metadata, player)
@@ -151,6 +152,9 @@ def _channel(gateway: str, credentials: grpc.ChannelCredentials | None) -> grpc.
         address = gateway
     elif scheme == "grpcs" and credentials is None:
         credentials = grpc.ssl_channel_credentials()
+    host, port = split(address)
+    if address.partition(":")[0] not in SCHEMES and (not port or not host or any(c in "/@ " for c in host)):
+        raise ValueError(f"gateway {gateway!r}: expected host:port, grpc://host:port or grpcs://host:port")
     if credentials is None:
         return grpc.aio.insecure_channel(address, options=options)
     return grpc.aio.secure_channel(address, credentials, options=options)

@@ -144,12 +144,12 @@ def _check(address: str) -> None:
     reason, or logs it."""
     if address.partition(":")[0] in SCHEMES:
         return
-    host, separator, port = address.rpartition(":")
-    if not separator or not port.isascii() or not port.isdigit() or int(port) > MAX_PORT:
+    host, port = split(address)
+    if port is None:
         raise ListenError(f"cannot listen on {address!r}: expected host:port, e.g. localhost:9000")
     reason: Exception | None = None
     try:
-        found = socket.getaddrinfo(host.strip("[]") or None, int(port), type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        found = socket.getaddrinfo(host.strip("[]") or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except (OSError, UnicodeError) as error:
         found, reason = [], error
     for family, kind, protocol, _, at in found:
@@ -163,6 +163,13 @@ def _check(address: str) -> None:
             reason = error
     text = getattr(reason, "strerror", None) or str(reason)
     raise ListenError(f"cannot listen on {address}: {text}") from reason
+
+
+def split(address: str) -> tuple[str, int | None]:
+    """The host and the port of host:port. The port is None if it is missing or is no port."""
+    host, separator, port = address.rpartition(":")
+    valid = bool(separator) and port.isascii() and port.isdigit() and int(port) <= MAX_PORT
+    return host, int(port) if valid else None
 
 
 class _Service(agent_pb2_grpc.AgentServiceServicer):

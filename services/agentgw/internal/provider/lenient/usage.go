@@ -32,6 +32,8 @@ type UsageFields struct {
 
 // Read decodes a usage object. It returns nil if the provider reported none, or no number of tokens
 // in it. Absent and invalid counts are 0, and so are negative ones, which would refund budgets.
+// Input includes cached tokens, and output reasoning: a server whose count is below theirs leaves
+// them out of it.
 func (f *UsageFields) Read(usage json.RawMessage) *agentgwv1.Usage {
 	if !bytes.HasPrefix(usage, []byte("{")) {
 		return nil
@@ -42,14 +44,20 @@ func (f *UsageFields) Read(usage json.RawMessage) *agentgwv1.Usage {
 	if !hasInput && !hasOutput {
 		return nil
 	}
-	if total, hasTotal := f.Total.in(object); hasTotal && hasInput {
-		output = max(output, total-input)
-	}
 	var cached int64
 	for i, found := 0, false; i < len(f.Cached) && !found; i++ {
 		cached, found = f.Cached[i].in(object)
 	}
+	if cached > input {
+		input = min(input+cached, maxTokens)
+	}
+	if total, hasTotal := f.Total.in(object); hasTotal && hasInput {
+		output = max(output, total-input)
+	}
 	reasoning, _ := f.Reasoning.in(object)
+	if reasoning > output {
+		output = min(output+reasoning, maxTokens)
+	}
 	return &agentgwv1.Usage{InputTokens: input, CachedTokens: cached, OutputTokens: output, ReasoningTokens: reasoning}
 }
 

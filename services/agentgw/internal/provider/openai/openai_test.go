@@ -137,7 +137,8 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// TestDecodeUsage counts tokens as compatible servers name them. Output includes reasoning.
+// TestDecodeUsage counts tokens as compatible servers name them. Input includes cached tokens, and
+// output reasoning.
 func TestDecodeUsage(t *testing.T) {
 	for usage, want := range map[string]*agentgwv1.Usage{
 		// xAI counts reasoning beside the output.
@@ -146,6 +147,11 @@ func TestDecodeUsage(t *testing.T) {
 		},
 		// Google's address for clients of OpenAI counts it in the total alone.
 		`"prompt_tokens":20,"completion_tokens":424,"total_tokens":1016`: {InputTokens: 20, OutputTokens: 996},
+		// Counts without what they should include.
+		`"prompt_tokens":10,"completion_tokens":7,"total_tokens":67,"cached_tokens":50`: {InputTokens: 60, OutputTokens: 7, CachedTokens: 50},
+		`"prompt_tokens":10,"completion_tokens":7,"completion_tokens_details":{"reasoning_tokens":90}`: {
+			InputTokens: 10, OutputTokens: 97, ReasoningTokens: 90,
+		},
 		// Moonshot.
 		`"prompt_tokens":19,"completion_tokens":13,"total_tokens":32,"cached_tokens":12`: {InputTokens: 19, OutputTokens: 13, CachedTokens: 12},
 		// DeepSeek.

@@ -112,7 +112,7 @@ class AttachServiceServicer(object):
     def Attach(self, request_iterator, context):
         """Attach announces an agent, which then answers requests in any order. The agent reopens a lost
         stream, and the gateway repeats unanswered requests. Agents with the same name share its
-        conversations. A conversation stays with one of them while its stream lives, if all are
+        conversations. A conversation stays with one of them while that answers, if all are
         connected to the same replica of the gateway. The metadata `authorization: Bearer TOKEN` carries
         the secret of the name, if it has one: only runs with the same secret ask the agent. Errors:
         INVALID_ARGUMENT (the first message violates a rule, the token has not 16 to 512 characters of
