@@ -119,8 +119,10 @@ func (e *exporter) trajectory(r rollout) trajectory {
 	}
 	t.FinalMetrics = &atifMetrics{Steps: len(t.Steps)}
 	if u := r.outcome.Usage; u != nil && u.Agent != nil {
-		t.FinalMetrics.PromptTokens, t.FinalMetrics.CompletionTokens = u.Agent.InputTokens, u.Agent.OutputTokens
-		t.FinalMetrics.CachedTokens, t.FinalMetrics.CostUSD = u.Agent.CachedTokens, u.Agent.CostUSD
+		t.FinalMetrics.CostUSD = u.Agent.CostUSD
+		if input, output, ok := u.Agent.Tokens(); ok { // all or nothing: readers take a part for the whole
+			t.FinalMetrics.PromptTokens, t.FinalMetrics.CompletionTokens, t.FinalMetrics.CachedTokens = &input, &output, u.Agent.CachedTokens
+		}
 	}
 	return t
 }
