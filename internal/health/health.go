@@ -28,6 +28,10 @@ const (
 	interval = time.Second
 	// checkTimeout bounds one check. Something that answers later is unavailable.
 	checkTimeout = 2 * time.Second
+	// noticeAfter is the time after which a process that has never been ready says why. A start takes
+	// less. noticeEvery is the interval of further lines.
+	noticeAfter = 10 * time.Second
+	noticeEvery = time.Minute
 
 	// A probe needs one call at a time and sends a name.
 	maxCalls        = 16
@@ -86,7 +90,8 @@ func Start(ctx context.Context, cfg Config, logger *slog.Logger) (*Server, error
 }
 
 // Follow makes readiness follow a check until ctx is done; then the process is not ready for good.
-// The check returns why it is not, within its context. Follow logs each change. Call it once.
+// The check returns why it is not, within its context. Follow logs each change, and again why the
+// process is not ready yet or still. Call it once.
 func (s *Server) Follow(ctx context.Context, check func(context.Context) error) {
 	if s == nil {
 		return
@@ -94,7 +99,7 @@ func (s *Server) Follow(ctx context.Context, check func(context.Context) error) 
 	defer s.states.SetServingStatus(Readiness, healthv1.HealthCheckResponse_NOT_SERVING)
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
-	ready := false
+	ready, notice := false, time.Now().Add(noticeAfter)
 	for {
 		err := Check(ctx, check)
 		if ctx.Err() != nil {
@@ -104,7 +109,8 @@ func (s *Server) Follow(ctx context.Context, check func(context.Context) error) 
 		case err == nil && !ready:
 			s.states.SetServingStatus(Readiness, healthv1.HealthCheckResponse_SERVING)
 			s.logger.Info("ready")
-		case err != nil && ready:
+		case err != nil && (ready || !time.Now().Before(notice)):
+			notice = time.Now().Add(noticeEvery)
 			s.states.SetServingStatus(Readiness, healthv1.HealthCheckResponse_NOT_SERVING)
 			s.logger.Warn("not ready", "reason", err)
 		}
