@@ -36,6 +36,7 @@ const (
 	// A probe needs one call at a time and sends a name.
 	maxCalls        = 16
 	maxRequestBytes = 1 << 10
+	maxHeaderBytes  = 8 << 10
 	connectTimeout  = 5 * time.Second
 )
 
@@ -79,7 +80,8 @@ func Start(ctx context.Context, cfg Config, logger *slog.Logger) (*Server, error
 	}
 	s := &Server{
 		states: health.NewServer(),
-		server: grpc.NewServer(grpc.MaxConcurrentStreams(maxCalls), grpc.MaxRecvMsgSize(maxRequestBytes), grpc.ConnectionTimeout(connectTimeout)),
+		server: grpc.NewServer(grpc.MaxConcurrentStreams(maxCalls), grpc.MaxRecvMsgSize(maxRequestBytes),
+			grpc.MaxHeaderListSize(maxHeaderBytes), grpc.ConnectionTimeout(connectTimeout)),
 		served: make(chan error, 1),
 		logger: logger,
 	}

@@ -24,6 +24,7 @@ func newExceptionTree() map[string]*class {
 		{"OSError", "ConnectionError", "FileExistsError", "FileNotFoundError", "InterruptedError", "PermissionError", "TimeoutError"},
 		{"RuntimeError", "NotImplementedError", "RecursionError"},
 		{"SyntaxError", "IndentationError"},
+		{"IndentationError", "TabError"},
 		{"ValueError", "UnicodeError", "json.decoder.JSONDecodeError"},
 		{"Warning", "DeprecationWarning", "FutureWarning", "RuntimeWarning", "UserWarning"},
 	} {

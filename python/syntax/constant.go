@@ -85,6 +85,9 @@ func stringValue(literal string) (text string, ok bool) {
 			s = strings.TrimPrefix(s[1:], "\n")
 		case s[0] == '\r' || len(s) == 1:
 			return "", false
+		case raw && s[1] == '\r':
+			built = append(built, s[0])
+			s = s[1:]
 		case raw:
 			built = append(built, s[:2]...)
 			s = s[2:]

@@ -9,6 +9,7 @@ import (
 const (
 	syntaxError      = "SyntaxError"
 	indentationError = "IndentationError"
+	tabError         = "TabError"
 	memoryError      = "MemoryError"
 	invalidSyntax    = "invalid syntax"
 )

@@ -30,6 +30,10 @@ type token struct {
 	at   int
 }
 
+// indentation is the width of the blanks before a line, where a tab goes on to the next multiple of
+// 8, and their number.
+type indentation struct{ width, count int }
+
 // lexer splits source into tokens, one at a time. What is wrong it raises as a panic with an
 // *Error, which Parse recovers.
 type lexer struct {
@@ -38,7 +42,7 @@ type lexer struct {
 	open []token // brackets
 	// brackets is how many may be open.
 	brackets     int
-	indents      []int
+	indents      []indentation
 	dedents      int  // still to be told
 	inLine       bool // within a logical line
 	joined       bool // line breaks are spaces
@@ -70,15 +74,16 @@ func (l *lexer) next() token {
 
 // lineStart passes blank lines and compares the indentation of the next one with the open blocks.
 func (l *lexer) lineStart() (token, bool) {
-	start, width := l.pos, 0
+	start, found := l.pos, indentation{}
 	for l.pos < len(l.s) && strings.IndexByte(" \t\f", l.s[l.pos]) >= 0 {
+		found.count++
 		switch l.s[l.pos] {
 		case ' ':
-			width++
+			found.width++
 		case '\t':
-			width = (width/8 + 1) * 8
+			found.width = (found.width/8 + 1) * 8
 		default:
-			width = 0
+			found = indentation{}
 		}
 		l.pos++
 	}
@@ -103,36 +108,45 @@ func (l *lexer) lineStart() (token, bool) {
 		return token{}, false
 	}
 	l.inLine = true
-	return l.indent(width, start)
+	return l.indent(found, start)
 }
 
-func (l *lexer) indent(width, start int) (token, bool) {
-	top := 0
-	if n := len(l.indents); n > 0 {
-		top = l.indents[n-1]
+// block returns the indentation of the innermost block.
+func (l *lexer) block() indentation {
+	if len(l.indents) == 0 {
+		return indentation{}
 	}
+	return l.indents[len(l.indents)-1]
+}
+
+// indent compares the indentation of a line that begins at start with the open blocks.
+func (l *lexer) indent(found indentation, start int) (token, bool) {
+	const mixed = "inconsistent use of tabs and spaces in indentation"
+	top := l.block()
 	switch {
-	case l.expectIndent && width <= top:
+	case found.width == top.width && found.count != top.count, found.width > top.width && found.count <= top.count:
+		panic(errorAt(l.s, start, tabError, mixed))
+	case l.expectIndent && found.width <= top.width:
 		panic(errorAt(l.s, l.pos, indentationError, "expected an indented block"))
 	case l.expectIndent:
 		if len(l.indents) >= limit.IndentDepth {
 			panic(errorAt(l.s, start, indentationError, "too many levels of indentation"))
 		}
 		l.expectIndent = false
-		l.indents = append(l.indents, width)
+		l.indents = append(l.indents, found)
 		return token{kind: kindIndent, at: l.pos}, true
-	case width > top:
+	case found.width > top.width:
 		panic(errorAt(l.s, start, indentationError, "unexpected indent"))
 	}
-	for len(l.indents) > 0 && width < l.indents[len(l.indents)-1] {
+	for len(l.indents) > 0 && found.width < l.block().width {
 		l.indents = l.indents[:len(l.indents)-1]
 		l.dedents++
 	}
-	if top = 0; len(l.indents) > 0 {
-		top = l.indents[len(l.indents)-1]
-	}
-	if width != top {
+	switch top = l.block(); {
+	case found.width != top.width:
 		panic(errorAt(l.s, l.pos, indentationError, "unindent does not match any outer indentation level"))
+	case found.count != top.count:
+		panic(errorAt(l.s, start, tabError, mixed))
 	}
 	return token{}, false
 }

@@ -28,7 +28,7 @@ func parse(source string, mode mode) (module *Module, err error) {
 		return nil, err
 	}
 	defer recoverError(&err, func() { module = nil })
-	p := &parser{lexer: lexer{s: source, brackets: limit.BracketDepth}, scope: newScope(scopeModule, nil), classes: mode.classes}
+	p := &parser{lexer: lexer{s: withLineFeeds(source), brackets: limit.BracketDepth}, scope: newScope(scopeModule, nil), classes: mode.classes}
 	p.advance()
 	module = &Module{Scope: p.scope}
 	for p.tok.kind != kindEnd {
@@ -66,6 +66,20 @@ func ParseExpression(source string, variables ...string) (expression *Expression
 		return nil, wrong
 	}
 	return expression, nil
+}
+
+// withLineFeeds replaces each carriage return that ends a line by itself. Offsets stay.
+func withLineFeeds(source string) string {
+	if strings.IndexByte(source, '\r') < 0 {
+		return source
+	}
+	text := []byte(source)
+	for i := range text {
+		if text[i] == '\r' && (i+1 == len(text) || text[i+1] != '\n') {
+			text[i] = '\n'
+		}
+	}
+	return string(text)
 }
 
 // checkSource returns the *Error of a source that is too long or contains null bytes.
