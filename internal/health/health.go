@@ -5,6 +5,7 @@ package health
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -138,7 +139,7 @@ func (s *Server) Close() error {
 		return nil
 	}
 	s.server.Stop()
-	if err := <-s.served; err != nil {
+	if err := <-s.served; err != nil && !errors.Is(err, grpc.ErrServerStopped) { // stopped before it began
 		return fmt.Errorf("answer probes: %w", err)
 	}
 	return nil

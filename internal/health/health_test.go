@@ -134,6 +134,21 @@ func TestNone(t *testing.T) {
 	}
 }
 
+// TestCloseAtOnce closes servers that may not have begun to serve, as a process does that fails at
+// its start.
+func TestCloseAtOnce(t *testing.T) {
+	address := porttest.Address(t)
+	for range 50 {
+		server, err := health.Start(t.Context(), health.Config{Listen: address}, quiet())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := server.Close(); err != nil {
+			t.Fatalf("Close: got %v, want nil", err)
+		}
+	}
+}
+
 func TestErrors(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
