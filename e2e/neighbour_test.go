@@ -141,20 +141,7 @@ func TestLongNeighbours(t *testing.T) { //nolint:tparallel // its subtests share
 	out := filepath.Join(t.TempDir(), "out")
 	toolsandbox(t, append([]string{"run", "--agent", "oracle", "--sweep-id", "night", "--out", out, "turn_off_wifi"}, byToken("red")...)...)
 
-	t.Run("other team", func(t *testing.T) {
-		if listed := toolsandbox(t, append([]string{"sweep", "list"}, byToken("red")...)...); !strings.Contains(listed, "night") {
-			t.Errorf("sweeps of red: got\n%s\nwant night", listed)
-		}
-		if listed := toolsandbox(t, append([]string{"sweep", "list"}, byToken("blue")...)...); strings.Contains(listed, "night") {
-			t.Errorf("sweeps of blue: got\n%s\nwant none of red", listed)
-		}
-		for _, verb := range []string{"watch", "cancel"} {
-			wantFailure(t, "night", append([]string{"sweep", verb, "night"}, byToken("blue")...)...)
-		}
-		wantFailure(t, "another team's", append([]string{
-			"run", "--agent", "oracle", "--sweep-id", "night", "--out", filepath.Join(t.TempDir(), "out"), "turn_off_wifi",
-		}, byToken("blue")...)...)
-	})
+	meetTeams(t, byToken)
 	t.Run("pages", func(t *testing.T) { attackPages(t, services, dir) })
 	t.Run("without a token", func(t *testing.T) {
 		wantFailure(t, "token", append([]string{"sweep", "list", "--tls-ca", filepath.Join(dir, "ca.pem")}, services.ClientArgs()...)...)
@@ -186,6 +173,30 @@ func TestLongNeighbours(t *testing.T) { //nolint:tparallel // its subtests share
 			})
 		}
 	}
+}
+
+// meetTeams lets the team blue try what is the team red's, and both run the same.
+func meetTeams(t *testing.T, byToken func(team string) []string) {
+	t.Helper()
+	t.Run("other team", func(t *testing.T) {
+		if listed := toolsandbox(t, append([]string{"sweep", "list"}, byToken("red")...)...); !strings.Contains(listed, "night") {
+			t.Errorf("sweeps of red: got\n%s\nwant night", listed)
+		}
+		if listed := toolsandbox(t, append([]string{"sweep", "list"}, byToken("blue")...)...); strings.Contains(listed, "night") {
+			t.Errorf("sweeps of blue: got\n%s\nwant none of red", listed)
+		}
+		for _, verb := range []string{"watch", "cancel"} {
+			wantFailure(t, "night", append([]string{"sweep", verb, "night"}, byToken("blue")...)...)
+		}
+		wantFailure(t, "another team's", append([]string{
+			"run", "--agent", "oracle", "--sweep-id", "night", "--out", filepath.Join(t.TempDir(), "out"), "turn_off_wifi",
+		}, byToken("blue")...)...)
+	})
+	t.Run("same specification", func(t *testing.T) { // by default its digest is the id
+		for _, team := range []string{"red", "blue", "blue"} {
+			toolsandbox(t, append([]string{"run", "--agent", "oracle", "--out", filepath.Join(t.TempDir(), "out"), "turn_off_wifi"}, byToken(team)...)...)
+		}
+	})
 }
 
 // attack is a call that a neighbour tries.

@@ -5,6 +5,7 @@ package health
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -28,10 +29,15 @@ const (
 	interval = time.Second
 	// checkTimeout bounds one check. Something that answers later is unavailable.
 	checkTimeout = 2 * time.Second
+	// noticeAfter is the time after which a process that has never been ready says why. A start takes
+	// less. noticeEvery is the interval of further lines.
+	noticeAfter = 10 * time.Second
+	noticeEvery = time.Minute
 
 	// A probe needs one call at a time and sends a name.
 	maxCalls        = 16
 	maxRequestBytes = 1 << 10
+	maxHeaderBytes  = 8 << 10
 	connectTimeout  = 5 * time.Second
 )
 
@@ -75,7 +81,8 @@ func Start(ctx context.Context, cfg Config, logger *slog.Logger) (*Server, error
 	}
 	s := &Server{
 		states: health.NewServer(),
-		server: grpc.NewServer(grpc.MaxConcurrentStreams(maxCalls), grpc.MaxRecvMsgSize(maxRequestBytes), grpc.ConnectionTimeout(connectTimeout)),
+		server: grpc.NewServer(grpc.MaxConcurrentStreams(maxCalls), grpc.MaxRecvMsgSize(maxRequestBytes),
+			grpc.MaxHeaderListSize(maxHeaderBytes), grpc.ConnectionTimeout(connectTimeout)),
 		served: make(chan error, 1),
 		logger: logger,
 	}
@@ -86,7 +93,8 @@ func Start(ctx context.Context, cfg Config, logger *slog.Logger) (*Server, error
 }
 
 // Follow makes readiness follow a check until ctx is done; then the process is not ready for good.
-// The check returns why it is not, within its context. Follow logs each change. Call it once.
+// The check returns why it is not, within its context. Follow logs each change, and again why the
+// process is not ready yet or still. Call it once.
 func (s *Server) Follow(ctx context.Context, check func(context.Context) error) {
 	if s == nil {
 		return
@@ -94,7 +102,7 @@ func (s *Server) Follow(ctx context.Context, check func(context.Context) error) 
 	defer s.states.SetServingStatus(Readiness, healthv1.HealthCheckResponse_NOT_SERVING)
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
-	ready := false
+	ready, notice := false, time.Now().Add(noticeAfter)
 	for {
 		err := Check(ctx, check)
 		if ctx.Err() != nil {
@@ -104,7 +112,8 @@ func (s *Server) Follow(ctx context.Context, check func(context.Context) error) 
 		case err == nil && !ready:
 			s.states.SetServingStatus(Readiness, healthv1.HealthCheckResponse_SERVING)
 			s.logger.Info("ready")
-		case err != nil && ready:
+		case err != nil && (ready || !time.Now().Before(notice)):
+			notice = time.Now().Add(noticeEvery)
 			s.states.SetServingStatus(Readiness, healthv1.HealthCheckResponse_NOT_SERVING)
 			s.logger.Warn("not ready", "reason", err)
 		}
@@ -130,7 +139,7 @@ func (s *Server) Close() error {
 		return nil
 	}
 	s.server.Stop()
-	if err := <-s.served; err != nil {
+	if err := <-s.served; err != nil && !errors.Is(err, grpc.ErrServerStopped) { // stopped before it began
 		return fmt.Errorf("answer probes: %w", err)
 	}
 	return nil

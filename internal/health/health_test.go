@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
 	"github.com/toolsandbox/toolsandbox/internal/health"
@@ -46,6 +47,21 @@ func dial(t *testing.T, address string) healthv1.HealthClient {
 		}
 	})
 	return healthv1.NewHealthClient(conn)
+}
+
+// checkRefusals sends requests that no probe sends.
+func checkRefusals(ctx context.Context, t *testing.T, client healthv1.HealthClient) {
+	t.Helper()
+	if _, err := client.Check(ctx, &healthv1.HealthCheckRequest{Service: "unknown"}); status.Code(err) != codes.NotFound {
+		t.Errorf("an unknown service: got %v, want %v", err, codes.NotFound)
+	}
+	if _, err := client.Check(ctx, &healthv1.HealthCheckRequest{Service: strings.Repeat("x", 1<<20)}); status.Code(err) != codes.ResourceExhausted {
+		t.Errorf("a large request: got %v, want %v", err, codes.ResourceExhausted)
+	}
+	large := metadata.AppendToOutgoingContext(ctx, "x", strings.Repeat("x", 16<<10))
+	if _, err := client.Check(large, &healthv1.HealthCheckRequest{}); status.Code(err) != codes.Internal {
+		t.Errorf("large headers: got %v, want %v", err, codes.Internal)
+	}
 }
 
 // TestFollow changes whether a process can do its work, and then drains it.
@@ -97,12 +113,7 @@ func TestFollow(t *testing.T) {
 	drain()
 	following.Wait()
 	expect("in a drain", notServing)
-	if _, err := client.Check(ctx, &healthv1.HealthCheckRequest{Service: "unknown"}); status.Code(err) != codes.NotFound {
-		t.Errorf("an unknown service: got %v, want %v", err, codes.NotFound)
-	}
-	if _, err := client.Check(ctx, &healthv1.HealthCheckRequest{Service: strings.Repeat("x", 1<<20)}); status.Code(err) != codes.ResourceExhausted {
-		t.Errorf("a large request: got %v, want %v", err, codes.ResourceExhausted)
-	}
+	checkRefusals(ctx, t, client)
 	if err := server.Close(); err != nil {
 		t.Errorf("Close: got %v, want nil", err)
 	}
@@ -120,6 +131,21 @@ func TestNone(t *testing.T) {
 	server.Follow(t.Context(), func(context.Context) error { t.Error("check: got a call, want none"); return nil })
 	if err := server.Close(); err != nil {
 		t.Errorf("Close: got %v, want nil", err)
+	}
+}
+
+// TestCloseAtOnce closes servers that may not have begun to serve, as a process does that fails at
+// its start.
+func TestCloseAtOnce(t *testing.T) {
+	address := porttest.Address(t)
+	for range 50 {
+		server, err := health.Start(t.Context(), health.Config{Listen: address}, quiet())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := server.Close(); err != nil {
+			t.Fatalf("Close: got %v, want nil", err)
+		}
 	}
 }
 

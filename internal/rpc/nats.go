@@ -113,13 +113,13 @@ func natsOptions(cfg Config, role bus.Role, logger *slog.Logger) ([]nats.Option,
 		nats.Name(strings.TrimSpace("toolsandbox " + string(role))),
 		nats.MaxReconnects(-1),
 		nats.ReconnectWait(natsReconnectWait),
+		nats.IgnoreAuthErrorAbort(), // a user is refused while its password or certificate is being replaced
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			if err != nil {
 				logger.Warn("NATS connection lost, reconnecting", "error", err)
 			}
 		}),
 		logErrors(logger),
-		nats.ReconnectHandler(func(conn *nats.Conn) { logger.Info("NATS connection restored", "server", conn.ConnectedUrlRedacted()) }),
 	}
 	if role != "" {
 		options = append(options, nats.CustomInboxPrefix(bus.InboxPrefix(role)))
@@ -190,9 +190,17 @@ func isUnreachable(err error) bool {
 }
 
 // logErrors logs errors of a connection that no caller gets, such as messages that the client has
-// dropped because their reader was too slow. Followers notice the gap and read them again.
+// dropped because their reader was too slow. Followers notice the gap and read them again. An error
+// that repeats, such as the refusal of a user, is logged every noticeEvery.
 func logErrors(logger *slog.Logger) nats.Option {
-	return nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+	var last string
+	var at time.Time
+	return nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { // one at a time
+		now := time.Now()
+		if err.Error() == last && now.Sub(at) < noticeEvery {
+			return
+		}
+		last, at = err.Error(), now
 		logger.Warn("NATS connection error", "error", err)
 	})
 }

@@ -3,6 +3,7 @@ package rpc_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -125,6 +126,39 @@ func TestNATSByPassword(t *testing.T) {
 	cfg.NATSPasswordFile = filepath.Join(dir, "none")
 	_, err = rpc.Connect(within(t), cfg, options())
 	checkError(t, "Connect without the file", err, "--nats-password-file: …")
+}
+
+// TestAccountsOfNATS makes two installations in accounts of one server: neither knows the other.
+func TestAccountsOfNATS(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "nats.conf")
+	text := fmt.Sprintf(`
+listen: "127.0.0.1:-1"
+jetstream: {store_dir: %q}
+accounts: {
+  red: {jetstream: enabled, users: [{user: red, password: secret}]}
+  blue: {jetstream: enabled, users: [{user: blue, password: secret}]}
+}
+`, dir)
+	for name, content := range map[string]string{file: text, filepath.Join(dir, "password"): "secret"} {
+		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	url := natstest.File(t, file)
+	for i, account := range []string{"red", "blue"} {
+		cfg := rpc.DefaultConfig()
+		cfg.NATSURL, cfg.Service, cfg.NATSUser, cfg.NATSPasswordFile = url, rpc.Evaluator, account, filepath.Join(dir, "password")
+		cfg.Bus.Shards = i + 1 // which two that share streams cannot have
+		if err := rpc.InitBus(within(t), cfg, options().Logger); err != nil {
+			t.Fatalf("%s: %v", account, err)
+		}
+		node, err := rpc.Connect(within(t), cfg, options())
+		b := closed(t, node, err).Bus().Evaluator()
+		if created, err := b.PublishResult(within(t), &busv1.Result{Rollout: &busv1.Rollout{Id: "s.0"}}); !created || err != nil {
+			t.Errorf("%s: PublishResult: got %v and %v, want a new result", account, created, err)
+		}
+	}
 }
 
 // TestShippedConfiguration starts one server with the files of deploy/k8s/components/nats, without

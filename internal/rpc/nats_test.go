@@ -4,13 +4,18 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/nats-io/nats.go"
 
+	"github.com/toolsandbox/toolsandbox/internal/bus"
 	"github.com/toolsandbox/toolsandbox/internal/natsserver"
 	"github.com/toolsandbox/toolsandbox/internal/testkit/natstest"
 	"github.com/toolsandbox/toolsandbox/internal/testkit/porttest"
@@ -96,5 +101,55 @@ func TestLongConnectWaits(t *testing.T) {
 	}
 	if err := <-connected; err != nil {
 		t.Errorf("Connect: got %v, want nil", err)
+	}
+}
+
+// TestLongPasswordChanges changes the password of a connected user at NATS, and only after several
+// refusals in the user's file. The connection is restored, and one line of the log tells of them.
+func TestLongPasswordChanges(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, password string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(password), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	for _, role := range bus.Roles() {
+		write(string(role), "first")
+	}
+	server := natsserver.Config{Dir: t.TempDir(), Listen: porttest.Address(t), Access: natsserver.Access{Passwords: dir, Shards: 1}}
+	stop := natstest.Serve(t, server)
+	var refusals atomic.Int32
+	logger := slog.New(lineHandler(func(record slog.Record) {
+		if record.Message == "NATS connection error" {
+			refusals.Add(1)
+		}
+	}))
+	cfg := DefaultConfig()
+	cfg.NATSPasswordFile = write("ours", "first")
+	options, err := natsOptions(cfg, bus.RoleEvaluator, logger)
+	if err != nil {
+		t.Fatal(err)
+	}
+	restored := make(chan struct{})
+	conn, err := nats.Connect("nats://"+server.Listen, append(options, nats.ReconnectHandler(func(*nats.Conn) { close(restored) }))...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	stop()
+	write("evaluator", "second")
+	natstest.Serve(t, server)
+	for ticker := time.Tick(connectInterval); conn.Stats().Reconnects < 3 && !conn.IsClosed(); <-ticker { // the statistics count attempts
+	}
+	write("ours", "second")
+	select {
+	case <-restored:
+	case <-time.After(time.Minute):
+		t.Fatalf("connection after three refusals: got %s, want CONNECTED once the password is right", conn.Status())
+	}
+	if got := refusals.Load(); got != 1 {
+		t.Errorf("got %d lines of refusals, want 1", got)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"google.golang.org/grpc/connectivity"
 )
 
@@ -43,7 +44,14 @@ func (n *Node) Ready(ctx context.Context) error {
 }
 
 // Reconnects returns how often the connection to NATS was lost and restored.
-func (n *Node) Reconnects() uint64 { return n.nats.Stats().Reconnects }
+func (n *Node) Reconnects() uint64 { return n.reconnects.Load() }
+
+// restored counts and logs a restored connection to NATS. The statistics of the connection count
+// refused ones, too.
+func (n *Node) restored(conn *nats.Conn) {
+	n.reconnects.Add(1)
+	n.logger.Info("NATS connection restored", "server", conn.ConnectedUrlRedacted())
+}
 
 // connections returns the connections to a service: one, or one to each live tool host.
 func (n *Node) connections(s Service) []conn {

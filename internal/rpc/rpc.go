@@ -86,6 +86,8 @@ type Node struct {
 	logger    *slog.Logger
 	closers   []func() error
 	serving   atomic.Bool // the service of this process accepts calls
+
+	reconnects atomic.Uint64 // how often the connection to NATS was restored
 }
 
 // Network is a service's view of a node: its peers and its own server. It excludes the bus; a
@@ -133,6 +135,7 @@ func Connect(ctx context.Context, cfg Config, options Options) (*Node, error) {
 		return nil, err
 	}
 	n := &Node{cfg: cfg, nats: conn, telemetry: options.Telemetry, logger: options.Logger, hosted: map[Service]bool{cfg.Service: true}}
+	conn.SetReconnectHandler(n.restored)
 	n.onClose(func() error { conn.Close(); return nil })
 	if n.bus, err = openBus(ctx, js, bus.Role(cfg.Service), wait); err == nil {
 		err = n.dial(transport)

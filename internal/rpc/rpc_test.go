@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
@@ -158,6 +159,20 @@ func TestRunningCallIsCutAfterTheGrace(t *testing.T) {
 				t.Error("call that was cut: got nil, want an error")
 			}
 		})
+	}
+}
+
+// TestHeaderSize sends headers, which a server holds before it knows who calls.
+func TestHeaderSize(t *testing.T) {
+	l := transports()["TCP"](t, nil)
+	l.serve(t, &orchestrator{trajectory: func(context.Context, string) (*orchestratorv1.GetTrajectoryResponse, error) {
+		return &orchestratorv1.GetTrajectoryResponse{}, nil
+	}})
+	for bytes, want := range map[int]codes.Code{rpc.MaxHeaderBytes / 2: codes.OK, rpc.MaxHeaderBytes: codes.Internal} {
+		ctx := metadata.AppendToOutgoingContext(within(t), "x", strings.Repeat("x", bytes))
+		if _, err := l.caller().GetTrajectory(ctx, &orchestratorv1.GetTrajectoryRequest{RolloutId: "s.0"}); status.Code(err) != want {
+			t.Errorf("header of %d bytes: got %v, want %v", bytes, err, want)
+		}
 	}
 }
 

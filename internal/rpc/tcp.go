@@ -36,6 +36,10 @@ const idleTimeout = 5 * time.Minute
 // before. Further concurrent calls get a goroutine each.
 const streamWorkers = 64
 
+// MaxHeaderBytes bounds the headers of a call, most of which are a token of up to 16 KiB. A server
+// has them in memory before it knows who calls; gRPC's default is 16 MiB.
+const MaxHeaderBytes = 64 << 10
+
 // setResolutionInterval allows more frequent name resolution than gRPC's default. It is a
 // process-wide setting that must precede the first connection.
 var setResolutionInterval = sync.OnceFunc(func() { dns.SetMinResolutionInterval(resolutionInterval) })
@@ -76,6 +80,7 @@ func (t *tcp) open(s Service, g *guard) (server, error) {
 	options := []grpc.ServerOption{
 		grpc.Creds(creds),
 		grpc.MaxSendMsgSize(t.cfg.MaxMessageBytes),
+		grpc.MaxHeaderListSize(MaxHeaderBytes),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: keepaliveTime, Timeout: keepaliveTimeout, MaxConnectionAge: connectionAge}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: keepaliveMinimum, PermitWithoutStream: true}),
 		grpc.UnaryInterceptor(g.unary),

@@ -25,22 +25,31 @@ func (o *Options) createSweep(ctx context.Context, prepared *sweep.Sweep, direct
 		}
 		return prepared.Resume(ctx, run.SweepID, run.Round(), damaged)
 	}
+	for {
+		if total, err = claimSweep(ctx, prepared, directory, run); !prepared.Disclaim(err) {
+			return total, 0, err
+		}
+	}
+}
+
+// claimSweep claims an id and creates the sweep under it.
+func claimSweep(ctx context.Context, prepared *sweep.Sweep, directory *directory, run *results.Run) (total int, err error) {
 	run.SweepID, err = prepared.Claim(ctx)
 	if errors.Is(err, sweep.ErrHasResults) {
-		return 0, 0, process.UsageErrorf("--sweep-id: %s: %w: choose another one", prepared.ID(), err)
+		return 0, process.UsageErrorf("--sweep-id: %s: %w: choose another one", prepared.ID(), err)
 	}
 	if err != nil {
-		return 0, 0, err
+		return 0, err
 	}
 	// Noted before the sweep begins: --resume creates what a run lacks that is killed in between.
 	if err := results.WriteRun(directory.path, run); err != nil {
-		return 0, 0, err
+		return 0, err
 	}
 	total, err = prepared.Create(ctx)
 	if refused(err) {
 		err = errors.Join(err, storage.Remove(directory.runFile()))
 	}
-	return total, 0, err
+	return total, err
 }
 
 // refused reports whether the orchestrator has not created a sweep, and never will.

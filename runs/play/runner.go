@@ -104,7 +104,7 @@ func (o *Options) RegisterFlags(flags *pflag.FlagSet) {
 	flags.StringVarP(&o.out, "out", "o", "", "`directory` for the results, or s3://bucket/prefix (default: a new one below data)")
 	flags.StringSliceVar(&o.formats, "results", nil, "`formats` of the results: files, parquet or both, separated by a comma (default: files, beyond 10,000 rollouts parquet)")
 	flags.StringVar(&o.dataDir, "data-dir", "", "`directory` for the services' data (default: .toolsandbox below --out)")
-	flags.IntVarP(&o.parallel, "parallel", "p", o.installation.Orchestrator.Parallel, "concurrent rollouts")
+	flags.IntVarP(&o.parallel, "parallel", "p", o.installation.Orchestrator.Parallel, "concurrent rollouts; with --remote per orchestrator, and by default its own limit or what your team is granted")
 	flags.IntVar(&o.trials, "trials", 1, "rollouts of each scenario")
 	flags.Int64Var(&o.seed, "seed", 0, "seed for random players and for EuroEval's draws (there 0 means 4242)")
 	o.registerEuroEval(flags)
@@ -192,6 +192,9 @@ func (o *Options) prepare(ctx context.Context, stderr io.Writer, args []string) 
 	}
 	o.installation.Orchestrator.Parallel = maxParallel // toolsandbox sweep set may change that of the sweep
 	spec.ID, spec.Parallel = o.sweepID, o.parallel
+	if given := o.flags.Lookup("parallel"); o.installation.Network.Remote && !process.IsSet(given) && given.Value.String() == given.DefValue {
+		spec.Parallel = 0
+	}
 	return spec, CheckSockets(o.installation, spec)
 }
 

@@ -64,6 +64,8 @@ func TestParallelReachesSweep(t *testing.T) {
 	}{
 		{[]string{"--agent", "oracle", "--parallel", "7"}, 7},
 		{[]string{"--agent", "oracle", "--parallel", "7", "--remote"}, 7},
+		{[]string{"--agent", "oracle"}, 64},
+		{[]string{"--agent", "oracle", "--remote"}, 0}, // the orchestrator's, or the team's
 		{[]string{"--agent", "cli", "--parallel", "7"}, 1},
 	} {
 		if spec, _ := prepareRun(t, test.args...); spec.Parallel != test.want {

@@ -115,6 +115,8 @@ type Sweep struct {
 	uploadedFor string
 	// claimed: Claim has found an id.
 	claimed bool
+	// runs is the number of ids that were derived.
+	runs int
 }
 
 // Prepare stores the evaluations and derives the request.
@@ -141,7 +143,7 @@ func Prepare(ctx context.Context, orchestrator, evaluator grpc.ClientConnInterfa
 	request.SweepId = cmp.Or(spec.ID, digest)
 	return &Sweep{
 		request: request, digest: digest, orchestrator: orchestratorv1.NewOrchestratorServiceClient(orchestrator), recording: spec.Uploaded(),
-		rollouts: spec.Rollouts(),
+		rollouts: spec.Rollouts(), runs: 1,
 	}, nil
 }
 
@@ -175,7 +177,7 @@ func (s *Sweep) Derived(id string) bool {
 // ErrHasResults if a given id has; a derived one then gets a number, so that the same specification
 // can run again on the same installation.
 func (s *Sweep) Claim(ctx context.Context) (id string, err error) {
-	for run := 2; ; run++ {
+	for {
 		// Creating a sweep with results would change an earlier run's spend limit, and queue its
 		// remaining rollouts.
 		stored, err := s.Stored(ctx, s.ID())
@@ -188,8 +190,24 @@ func (s *Sweep) Claim(ctx context.Context) (id string, err error) {
 		case !s.Derived(s.ID()):
 			return "", ErrHasResults
 		}
-		s.request.SweepId = s.digest + runSeparator + strconv.Itoa(run)
+		s.deriveNext()
 	}
+}
+
+// Disclaim gives up a derived id if its sweep cannot be created because another team's has it,
+// which Claim does not see. It reports whether to claim another one.
+func (s *Sweep) Disclaim(err error) bool {
+	if status.Code(err) != codes.AlreadyExists || !s.Derived(s.ID()) {
+		return false
+	}
+	s.claimed = false
+	s.deriveNext()
+	return true
+}
+
+func (s *Sweep) deriveNext() {
+	s.runs++
+	s.request.SweepId = s.digest + runSeparator + strconv.Itoa(s.runs)
 }
 
 // Create creates the sweep, after Claim, and returns the number of its rollouts.

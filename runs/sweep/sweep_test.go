@@ -26,7 +26,8 @@ type orchestrator struct {
 	orchestratorv1.UnimplementedOrchestratorServiceServer
 	done     map[string]int64
 	deleted  map[string]bool
-	round    int32 // the last one of each sweep
+	foreign  map[string]bool // another team's, which nobody else sees
+	round    int32           // the last one of each sweep
 	created  []string
 	rounds   []int32                         // of the created sweeps
 	parallel int32                           // of the last created sweep
@@ -77,6 +78,9 @@ func (o *orchestrator) GetSweep(_ context.Context, req *orchestratorv1.GetSweepR
 
 func (o *orchestrator) CreateSweep(_ context.Context, req *orchestratorv1.CreateSweepRequest) (*orchestratorv1.CreateSweepResponse, error) {
 	o.rounds = append(o.rounds, req.GetRound())
+	if o.foreign[req.GetSweepId()] {
+		return nil, status.Error(codes.AlreadyExists, "another team's")
+	}
 	o.created, o.parallel = append(o.created, req.GetSweepId()), req.GetSpec().GetParallel()
 	return &orchestratorv1.CreateSweepResponse{Total: 10, Done: o.done[req.GetSweepId()]}, nil
 }
@@ -216,6 +220,32 @@ func TestCreateAfterDeletion(t *testing.T) {
 	}
 	if _, err := named.Stored(t.Context(), "night"); !errors.Is(err, sweep.ErrDeleted) {
 		t.Errorf("Stored of a deleted sweep: got %v, want %v", err, sweep.ErrDeleted)
+	}
+}
+
+// TestDisclaim creates a sweep whose specification two other teams have run. A given id stays.
+func TestDisclaim(t *testing.T) {
+	o := &orchestrator{foreign: make(map[string]bool)}
+	conn := serve(t, o)
+	planned, err := sweep.Prepare(t.Context(), conn, conn, sweep.Spec{Trials: 5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := planned.ID()
+	o.foreign[first], o.foreign[first+"-2"], o.foreign["night"] = true, true, true
+	attempts := 1
+	for _, err = planned.Create(t.Context()); planned.Disclaim(err); attempts++ {
+		_, err = planned.Create(t.Context())
+	}
+	if err != nil || attempts != 3 || planned.ID() != first+"-3" {
+		t.Errorf("got %v and the id %s after %d attempts, want nil and %s-3 after 3", err, planned.ID(), attempts, first)
+	}
+	named, err := sweep.Prepare(t.Context(), conn, conn, sweep.Spec{ID: "night", Trials: 5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := named.Create(t.Context()); status.Code(err) != codes.AlreadyExists || named.Disclaim(err) {
+		t.Errorf("a given id: got %v, want %v and that it stays", err, codes.AlreadyExists)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/keepalive"
 
+	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	agentv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agent/v1"
 )
 
@@ -33,6 +34,7 @@ func (s *Server) serveAttached(ctx, drained context.Context, cfg Config) error {
 	options := []grpc.ServerOption{
 		grpc.MaxRecvMsgSize(max(cfg.PluginMessageBytes, attachAnswerBytes)),
 		grpc.MaxSendMsgSize(cfg.PluginMessageBytes),
+		grpc.MaxHeaderListSize(rpc.MaxHeaderBytes),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: attachPing}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: attachPingMinimum, PermitWithoutStream: true}),
 		grpc.WaitForHandlers(true),

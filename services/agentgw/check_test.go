@@ -173,6 +173,10 @@ func TestCheckAttached(t *testing.T) {
 			t.Fatalf("got %s, want READY in the end", state)
 		}
 	}
+	large := metadata.AppendToOutgoingContext(t.Context(), "x", strings.Repeat("x", rpc.MaxHeaderBytes))
+	if _, err := agentv1.NewAttachServiceClient(conn).Attach(large); status.Code(err) != codes.Internal {
+		t.Errorf("large headers: got %v, want %v", err, codes.Internal)
+	}
 	secured := play(t, "attached:mine")
 	if err := player.SetSecret(secured, "a-token-of-some-length"); err != nil {
 		t.Fatal(err)

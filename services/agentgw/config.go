@@ -16,8 +16,10 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/flagrule"
 	"github.com/toolsandbox/toolsandbox/internal/pricing"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/model"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/dialect"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/ratelimit"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/player"
 )
 
 const (
@@ -157,6 +159,11 @@ func (c Config) Validate() error {
 		return errors.New("--attach-cert and --attach-key: one given, expected both or none")
 	case c.AttachClientCA != "" && c.AttachCert == "":
 		return errors.New("--attach-client-ca: given, but it has no effect without --attach-cert")
+	}
+	for _, base := range c.ModelBaseURLs {
+		if _, err := player.ParseBaseURL(base); err != nil && base != model.AnyBaseURL {
+			return fmt.Errorf("--agentgw-model-base-urls: %w", err)
+		}
 	}
 	_, caErr := c.roots()
 	_, clientErr := certificates("--attach-client-ca", c.AttachClientCA)

@@ -197,6 +197,7 @@ func TestConfig(t *testing.T) {
 		"connections":   func(c *agentgw.Config) { c.PluginConnections = 0 },
 		"message bytes": func(c *agentgw.Config) { c.PluginMessageBytes = 0 },
 		"turn bytes":    func(c *agentgw.Config) { c.PluginTurnBytes = 1 << 30 },
+		"no scheme":     func(c *agentgw.Config) { c.ModelBaseURLs = []string{"*", "localhost:8000/v1"} },
 	} {
 		cfg := agentgw.DefaultConfig()
 		change(&cfg)

@@ -122,7 +122,7 @@ func checkParallel(ctx context.Context, spec *orchestratorv1.SweepSpec) error {
 		return nil
 	}
 	if most := caller.Grant.Parallel; most > 0 && spec.GetParallel() > most {
-		return fmt.Errorf("%d concurrent rollouts: %w %s, which has %d", spec.GetParallel(), errNotGranted, caller.Team, most)
+		return fmt.Errorf("%d concurrent rollouts: %w %s, which has %d: give a lower --parallel", spec.GetParallel(), errNotGranted, caller.Team, most)
 	}
 	return nil
 }

@@ -52,20 +52,30 @@ func parseModel(provider string) func(string) (*agentgwv1.Player, error) {
 // http://localhost:8000/v1. White space around it does not count. It fails if the address is
 // invalid or the player is no model.
 func SetBaseURL(p *agentgwv1.Player, address string) error {
-	address = strings.TrimSpace(address)
-	parsed, err := url.Parse(address)
-	if err != nil || parsed.Scheme != "http" && parsed.Scheme != "https" && parsed.Scheme != "h2c" || parsed.Host == "" {
-		return fmt.Errorf("base URL %q: expected http://, https:// or h2c:// and a host, e.g. http://localhost:8000/v1", address)
-	}
-	if parsed.User != nil || parsed.RawQuery != "" || parsed.Fragment != "" {
-		return fmt.Errorf("base URL %q: expected no user, query or fragment", address)
+	base, err := ParseBaseURL(address)
+	if err != nil {
+		return err
 	}
 	model := p.GetModel()
 	if model == nil {
-		return fmt.Errorf("base URL %q: player %q is no model", address, p.GetName())
+		return fmt.Errorf("base URL %q: player %q is no model", base, p.GetName())
 	}
-	model.BaseUrl = parsed.Scheme + address[len(parsed.Scheme):] // url.Parse returns the scheme in lower case
+	model.BaseUrl = base
 	return nil
+}
+
+// ParseBaseURL returns the address of a model server without blanks around it, and with its scheme
+// in lower case.
+func ParseBaseURL(address string) (string, error) {
+	address = strings.TrimSpace(address)
+	parsed, err := url.Parse(address)
+	if err != nil || parsed.Scheme != "http" && parsed.Scheme != "https" && parsed.Scheme != "h2c" || parsed.Host == "" {
+		return "", fmt.Errorf("base URL %q: expected http://, https:// or h2c:// and a host, e.g. http://localhost:8000/v1", address)
+	}
+	if parsed.User != nil || parsed.RawQuery != "" || parsed.Fragment != "" {
+		return "", fmt.Errorf("base URL %q: expected no user, query or fragment", address)
+	}
+	return parsed.Scheme + address[len(parsed.Scheme):], nil // url.Parse returns the scheme in lower case
 }
 
 // SeparateUser sets the official address of a user with one of the original's names if the agent

@@ -274,6 +274,7 @@ func TestInvalidValues(t *testing.T) {
 		{"images: {jaeger: 'ours/jaeger:1'}", "images: the overlay prod has no jaeger"},
 		{"settings: {grace: 5m}", "settings.grace: StatefulSet/toolhost has it in its environment, as TOOLSANDBOX_GRACE: change it in patches"},
 		{"settings: {nats-url: {host: x}}", "nats-url"},
+		{"settings: {bus-replicas: 1}\npatches: {ConfigMap/toolsandbox: {data: {settings.yaml: 'nats-url: x'}}}", "give one of both"},
 	} {
 		if got, err := render(t, test.values); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: got %d objects and error %v, want an error with %q", test.values, len(got), err, test.want)

@@ -69,8 +69,8 @@ func (p *Player) endpoint(ctx context.Context, spec *provider.Spec, base string)
 	return spec.Endpoint(ctx, p.cfg.Getenv, base)
 }
 
-// anyBaseURL allows every address.
-const anyBaseURL = "*"
+// AnyBaseURL in Config.BaseURLs allows every address.
+const AnyBaseURL = "*"
 
 // allows reports whether the gateway may send a provider's key to an address: that of its
 // environment, those that its operator lists, and the official ones of providers with this key.
@@ -78,7 +78,7 @@ func (p *Player) allows(spec *provider.Spec, base string) bool {
 	same := func(allowed string) bool {
 		return allowed != "" && strings.TrimRight(allowed, "/") == strings.TrimRight(base, "/")
 	}
-	if slices.Contains(p.cfg.BaseURLs, anyBaseURL) || slices.ContainsFunc(p.cfg.BaseURLs, same) || same(p.cfg.Getenv(spec.BaseURLVariable())) {
+	if slices.Contains(p.cfg.BaseURLs, AnyBaseURL) || slices.ContainsFunc(p.cfg.BaseURLs, same) || same(p.cfg.Getenv(spec.BaseURLVariable())) {
 		return true
 	}
 	return slices.ContainsFunc(p.cfg.Providers, func(other provider.Spec) bool {
