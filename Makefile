@@ -394,21 +394,22 @@ $(VENV)/ready: sdk/python/requirements.txt tools/docs/requirements.txt
 	$(VENV)/bin/pip $(INSTALL) $(addprefix --requirement ,$^)
 	touch $@
 
-$(EXAMPLES)/ready: $(wildcard examples/constraints.txt examples/*/requirements.txt)
+# A pip for each environment takes three seconds of processor time: that of $(VENV) installs into all that need Python 3.11.
+$(EXAMPLES)/ready: $(wildcard examples/constraints.txt examples/*/requirements.txt) | $(VENV)/ready
 	@$(PYTHON) -c 'import sys; sys.exit("the examples need Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
-	$(PYTHON) -m venv $(EXAMPLES)
-	$(EXAMPLES)/bin/pip $(INSTALL) --constraint examples/constraints.txt \
+	$(PYTHON) -m venv --without-pip $(EXAMPLES)
+	$(VENV)/bin/pip --python $(EXAMPLES)/bin/python $(INSTALL) --constraint examples/constraints.txt \
 		grpcio grpcio-health-checking protobuf $(addprefix --requirement ,$(wildcard examples/*/requirements.txt))
 	touch $@
 
-$(READERS)/ready: e2e/testdata/readers/requirements.txt
-	$(PYTHON) -m venv $(READERS)
-	$(READERS)/bin/pip $(INSTALL) --no-deps --ignore-requires-python --requirement $<
+$(READERS)/ready: e2e/testdata/readers/requirements.txt | $(VENV)/ready
+	$(PYTHON) -m venv --without-pip $(READERS)
+	$(VENV)/bin/pip --python $(READERS)/bin/python $(INSTALL) --no-deps --ignore-requires-python --requirement $<
 	touch $@
 
-$(MCP)/ready: e2e/testdata/mcp/requirements.txt
-	$(PYTHON) -m venv $(MCP)
-	$(MCP)/bin/pip $(INSTALL) --requirement $<
+$(MCP)/ready: e2e/testdata/mcp/requirements.txt | $(VENV)/ready
+	$(PYTHON) -m venv --without-pip $(MCP)
+	$(VENV)/bin/pip --python $(MCP)/bin/python $(INSTALL) --requirement $<
 	touch $@
 
 # One file of a package for another program.
