@@ -312,7 +312,7 @@ bench-services: ## Compare four services with one process, and let two teams pla
 
 .PHONY: simulate
 simulate: ## Play 10,000 simulated sweeps of each kind until they are decided: errors, coverage, rollouts
-	go test -count 1 -timeout 2h -v ./runs/sequential -run TestSimulated -simulations 10000
+	go test -count 1 -timeout 2h -v ./runs/sequential -run Simulated -simulations 10000
 
 .PHONY: bench
 bench: ## Run the benchmarks that match BENCH (default all) for BENCHTIME each
