@@ -119,7 +119,7 @@ OPTIONS =
 # Many tests of the first, which takes longest, wait for other processes and for deadlines: meanwhile the others run.
 .PHONY: test
 test: $(VENV)/ready ## Run the tests that are quick, with the race detector where goroutines run
-	$(MAKE) --no-print-directory --jobs=2 OPTIONS="-p 2 -skip '$(LONG)'" test-plain test-race-services test-race test-python
+	$(MAKE) --no-print-directory --jobs=2 OPTIONS="-skip '$(LONG)'" test-plain test-race-services test-race test-python
 
 .PHONY: test-long
 test-long: $(VENV)/ready $(EXAMPLES)/ready $(MCP)/ready $(READERS)/ready $(AXE)/axe.min.js ## Run the tests that take long: kills, damage, isolation, the commands of the docs, examples
@@ -138,12 +138,12 @@ test-plain: $(VENV)/ready
 
 .PHONY: test-race
 test-race: $(VENV)/ready
-	go test $(TEST_FLAGS) -p 1 -parallel 4 $(OPTIONS) -race $(filter-out $(IN_SERVICES) $(UNRACED),$(RACE))
-	go test $(TEST_FLAGS) -p 1 -parallel 4 $(OPTIONS) $(call only,$(ALONE_NAMES)) $(ALONE_DIRS)
+	go test $(TEST_FLAGS) -p 2 -parallel 4 $(OPTIONS) -race $(filter-out $(IN_SERVICES) $(UNRACED),$(RACE))
+	go test $(TEST_FLAGS) -p 2 -parallel 4 $(OPTIONS) $(call only,$(ALONE_NAMES)) $(ALONE_DIRS)
 
 .PHONY: test-race-services
 test-race-services: $(VENV)/ready
-	go test $(TEST_FLAGS) -p 1 -parallel 4 $(OPTIONS) -race $(filter $(IN_SERVICES),$(RACE))
+	go test $(TEST_FLAGS) -p 2 -parallel 4 $(OPTIONS) -race $(filter $(IN_SERVICES),$(RACE))
 
 .PHONY: test-race-cli
 test-race-cli: $(VENV)/ready
