@@ -10,6 +10,11 @@ BENCH ?= .
 BENCHTIME ?= 1s
 TEST_TIMEOUT ?= 20m
 
+# What tests write and link lives for seconds. It is in memory, where that has 4 GiB free and programs may run: in a file system
+# on a disk it takes a fifth of the processor time of tests that have a store.
+export TMPDIR := $(or $(TMPDIR),$(shell grep ' /dev/shm ' /proc/mounts 2>/dev/null | grep -qv noexec && \
+	df -Pk /dev/shm | awk 'END { exit $$4 < 4 * 2^20 }' && echo /dev/shm || echo /tmp))
+
 # Never cached: tests read scenarios, documents and vectors of other modules, which Go's cache does not look at.
 # GOGC is for compiling: programs that tests start pace their own garbage collection, unless it is set.
 TEST_FLAGS := -count=1 -vet=off -timeout $(TEST_TIMEOUT) -exec 'env -u GOGC'
@@ -114,7 +119,7 @@ OPTIONS =
 # Many tests of the first, which takes longest, wait for other processes and for deadlines: meanwhile the others run.
 .PHONY: test
 test: $(VENV)/ready ## Run the tests that are quick, with the race detector where goroutines run
-	$(MAKE) --no-print-directory --jobs=2 OPTIONS="-p 2 -skip '$(LONG)'" test-plain test-race-services test-race test-python
+	$(MAKE) --no-print-directory --jobs=2 OPTIONS="-skip '$(LONG)'" test-plain test-race-services test-race test-python
 
 .PHONY: test-long
 test-long: $(VENV)/ready $(EXAMPLES)/ready $(MCP)/ready $(READERS)/ready $(AXE)/axe.min.js ## Run the tests that take long: kills, damage, isolation, the commands of the docs, examples
@@ -133,12 +138,12 @@ test-plain: $(VENV)/ready
 
 .PHONY: test-race
 test-race: $(VENV)/ready
-	go test $(TEST_FLAGS) -p 1 -parallel 4 $(OPTIONS) -race $(filter-out $(IN_SERVICES) $(UNRACED),$(RACE))
-	go test $(TEST_FLAGS) -p 1 -parallel 4 $(OPTIONS) $(call only,$(ALONE_NAMES)) $(ALONE_DIRS)
+	go test $(TEST_FLAGS) -p 2 -parallel 4 $(OPTIONS) -race $(filter-out $(IN_SERVICES) $(UNRACED),$(RACE))
+	go test $(TEST_FLAGS) -p 2 -parallel 4 $(OPTIONS) $(call only,$(ALONE_NAMES)) $(ALONE_DIRS)
 
 .PHONY: test-race-services
 test-race-services: $(VENV)/ready
-	go test $(TEST_FLAGS) -p 1 -parallel 4 $(OPTIONS) -race $(filter $(IN_SERVICES),$(RACE))
+	go test $(TEST_FLAGS) -p 2 -parallel 4 $(OPTIONS) -race $(filter $(IN_SERVICES),$(RACE))
 
 .PHONY: test-race-cli
 test-race-cli: $(VENV)/ready
@@ -307,7 +312,7 @@ bench-services: ## Compare four services with one process, and let two teams pla
 
 .PHONY: simulate
 simulate: ## Play 10,000 simulated sweeps of each kind until they are decided: errors, coverage, rollouts
-	go test -count 1 -timeout 2h -v ./runs/sequential -run TestSimulated -simulations 10000
+	go test -count 1 -timeout 2h -v ./runs/sequential -run Simulated -simulations 10000
 
 .PHONY: bench
 bench: ## Run the benchmarks that match BENCH (default all) for BENCHTIME each
@@ -389,21 +394,22 @@ $(VENV)/ready: sdk/python/requirements.txt tools/docs/requirements.txt
 	$(VENV)/bin/pip $(INSTALL) $(addprefix --requirement ,$^)
 	touch $@
 
-$(EXAMPLES)/ready: $(wildcard examples/constraints.txt examples/*/requirements.txt)
+# A pip for each environment takes three seconds of processor time: that of $(VENV) installs into all that need Python 3.11.
+$(EXAMPLES)/ready: $(wildcard examples/constraints.txt examples/*/requirements.txt) | $(VENV)/ready
 	@$(PYTHON) -c 'import sys; sys.exit("the examples need Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
-	$(PYTHON) -m venv $(EXAMPLES)
-	$(EXAMPLES)/bin/pip $(INSTALL) --constraint examples/constraints.txt \
+	$(PYTHON) -m venv --without-pip $(EXAMPLES)
+	$(VENV)/bin/pip --python $(EXAMPLES)/bin/python $(INSTALL) --constraint examples/constraints.txt \
 		grpcio grpcio-health-checking protobuf $(addprefix --requirement ,$(wildcard examples/*/requirements.txt))
 	touch $@
 
-$(READERS)/ready: e2e/testdata/readers/requirements.txt
-	$(PYTHON) -m venv $(READERS)
-	$(READERS)/bin/pip $(INSTALL) --no-deps --ignore-requires-python --requirement $<
+$(READERS)/ready: e2e/testdata/readers/requirements.txt | $(VENV)/ready
+	$(PYTHON) -m venv --without-pip $(READERS)
+	$(VENV)/bin/pip --python $(READERS)/bin/python $(INSTALL) --no-deps --ignore-requires-python --requirement $<
 	touch $@
 
-$(MCP)/ready: e2e/testdata/mcp/requirements.txt
-	$(PYTHON) -m venv $(MCP)
-	$(MCP)/bin/pip $(INSTALL) --requirement $<
+$(MCP)/ready: e2e/testdata/mcp/requirements.txt | $(VENV)/ready
+	$(PYTHON) -m venv --without-pip $(MCP)
+	$(VENV)/bin/pip --python $(MCP)/bin/python $(INSTALL) --requirement $<
 	touch $@
 
 # One file of a package for another program.

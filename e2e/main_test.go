@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
-	"golang.org/x/sys/unix"
 
 	"github.com/toolsandbox/toolsandbox/e2e/internal/cluster"
 )
@@ -17,13 +16,9 @@ import (
 // bin holds the programs under test; TestMain builds them once.
 var bin string
 
-const (
-	// collect is the GOGC of the programs: they are many and short, and a fifth of their time went
-	// into collecting garbage.
-	collect = "400"
-	// scratchRoom is what /dev/shm must have free, in bytes, to hold what tests write.
-	scratchRoom = 4 << 30
-)
+// collect is the GOGC of the programs: they are many and short, and a fifth of their time went into
+// collecting garbage.
+const collect = "400"
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
@@ -39,18 +34,12 @@ func run(m *testing.M) (code int) {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	work, err := scratch()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
 	if err := errors.Join(
 		os.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH")), // for commands of packs
-		os.Setenv("TMPDIR", work),
+		os.Setenv("TMPDIR", dir),
 		os.Setenv("GOGC", collect),
 		os.Setenv("OPENAI_API_KEY", serviceKey),
-		os.Setenv("PYTHONPYCACHEPREFIX", filepath.Join(work, "python")), // so that Python compiles a module once
+		os.Setenv("PYTHONPYCACHEPREFIX", filepath.Join(dir, "python")), // so that Python compiles a module once
 		os.Setenv("PYTHONDONTWRITEBYTECODE", ""),
 	); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -62,19 +51,6 @@ func run(m *testing.M) (code int) {
 		return 1
 	}
 	return code
-}
-
-// scratch makes the directory of everything that tests write: in memory, where there is room and
-// programs may run. The tests create and delete a hundred thousand files, and some file systems
-// spend a third of the processor's time on that.
-func scratch() (string, error) {
-	const shared, noExec = "/dev/shm", 0x8 // ST_NOEXEC of Linux
-	var memory unix.Statfs_t
-	err := unix.Statfs(shared, &memory)
-	if err == nil && memory.Flags&noExec == 0 && memory.Bavail*uint64(memory.Bsize) >= scratchRoom {
-		return os.MkdirTemp(shared, "toolsandbox-e2e-")
-	}
-	return os.MkdirTemp("", "toolsandbox-e2e-")
 }
 
 // start starts a cluster that ends with the test.

@@ -211,10 +211,10 @@ const (
 	bases = 120
 )
 
-// TestSimulatedErrors plays agents of equal means until their comparison is decided: few are,
+// TestLongSimulatedErrors plays agents of equal means until their comparison is decided: few are,
 // and the intervals of their means hold them. Those of compare, which is not made for that, are
 // logged.
-func TestSimulatedErrors(t *testing.T) {
+func TestLongSimulatedErrors(t *testing.T) {
 	for _, rollouts := range []int{1, 4} {
 		for kind, p := range populations(tables(t), 0) {
 			n := *simulations

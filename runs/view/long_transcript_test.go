@@ -4,6 +4,7 @@ package view
 
 import (
 	"context"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -32,4 +33,25 @@ func TestPagedTranscript(t *testing.T) {
 			t.Errorf("file: got %v and\n%.2000s", err, whole)
 		}
 	}, dir)
+}
+
+// TestExport follows every link of exported pages to a file and an element in it.
+func TestExport(t *testing.T) {
+	scenarios := catalogued(t)
+	scenario := scenarios["turn_off_wifi"]
+	dir := filepath.Join(t.TempDir(), "pages")
+	withViewer(t, scenarios, func(ctx context.Context, v *Viewer) {
+		if _, _, err := v.Export(ctx, dir); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := v.Export(ctx, dir); err == nil || !strings.Contains(err.Error(), "is not empty") {
+			t.Errorf("second export: got %v, want that the directory is not empty", err)
+		}
+	}, writeRun(t, scenario, evil, 600, "turn_off_wifi", "odd #1?%41 name"), writeRun(t, scenario, "Done.", 1, "turn_off_wifi"))
+	pages := linkedPages(t, dir)
+	for _, want := range []string{"rollouts.html", "A/turn_off_wifi.html", "A/turn_off_wifi.html?page-2", "A/turn_off_wifi.html?world-0", "B/turn_off_wifi.html", "compare/turn_off_wifi.html"} {
+		if pages[want] == "" {
+			t.Errorf("no page %s in %d pages", want, len(pages))
+		}
+	}
 }

@@ -349,6 +349,7 @@ func TestModelKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := startProvider(t, always(200, textAnswer("openai", "hello")))
+	record := natstest.Start(t)
 	tests := map[string]struct {
 		environment map[string]string
 		base        string
@@ -374,7 +375,9 @@ func TestModelKeys(t *testing.T) {
 		if test.allowed != nil {
 			cfg.ModelBaseURLs = test.allowed
 		}
-		got, err := serve(t, cfg, natstest.Start(t)).Respond(t.Context(), askModel("openai", test.base))
+		request := askModel("openai", test.base)
+		request.RolloutId = "keys." + strings.ReplaceAll(name, " ", "-")
+		got, err := serve(t, cfg, record).Respond(t.Context(), request)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -388,7 +391,7 @@ func TestModelKeys(t *testing.T) {
 			}
 		}
 	}
-	got, err := serve(t, withKeys(nil), natstest.Start(t)).Respond(t.Context(), askModel("vertex", ""))
+	got, err := serve(t, withKeys(nil), record).Respond(t.Context(), askModel("vertex", ""))
 	if err != nil || !strings.Contains(got.GetFailure().GetDetail(), "set GOOGLE_CLOUD_PROJECT") {
 		t.Errorf("Vertex AI without a project: got %v and %v, want a failure that names the variable", got, err)
 	}

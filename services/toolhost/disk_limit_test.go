@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
@@ -52,7 +53,7 @@ func (f *filling) fill(ctx context.Context, client toolhostv1.ToolHostServiceCli
 }
 
 // smallDisk is the number of bytes of the small disk.
-const smallDisk = 1 << 20
+const smallDisk = 512 << 10
 
 // TestFullDisk limits the size of the tool host's file.
 func TestFullDisk(t *testing.T) {
@@ -134,8 +135,8 @@ func wantAcknowledged(t *testing.T, client toolhostv1.ToolHostServiceClient, f *
 		if err != nil {
 			t.Fatalf("session %s, step %d after the restart: %v", f.id, i, err)
 		}
-		if diff := cmp.Diff(acknowledged, response, protocmp.Transform()); diff != "" {
-			t.Errorf("session %s, step %d (-acknowledged +repeated):\n%s", f.id, i, diff)
+		if !proto.Equal(acknowledged, response) {
+			t.Errorf("session %s, step %d (-acknowledged +repeated):\n%s", f.id, i, cmp.Diff(acknowledged, response, protocmp.Transform()))
 		}
 	}
 }

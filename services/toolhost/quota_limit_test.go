@@ -134,7 +134,7 @@ def complain(times: int) -> None:
 // reloaded from the file every time. Results and stored bytes equal those of sessions that stay in
 // memory.
 func TestReloadedSessions(t *testing.T) {
-	const sessions, live = 12, 2
+	const sessions, live = 4, 2
 	sources := []string{
 		"print(repr(add_contact('Bob', '+14085551111')))", "print(repr(set_low_battery_mode_status(True)))",
 		"print(repr(search_contacts(name='Bob')))", "print(repr(remove_contact('a')))", "print(repr(add_reminder('tea', 1716400000.0)))",

@@ -101,8 +101,8 @@ func jsonShapes() []jsonShape {
 	}
 }
 
-// TestJSON checks that stdout of commands with --json contains only JSON values with these fields.
-func TestJSON(t *testing.T) {
+// TestLongJSON checks that stdout of commands with --json contains only JSON values with these fields.
+func TestLongJSON(t *testing.T) {
 	here, err := filepath.Abs(".")
 	if err != nil {
 		t.Fatal(err)

@@ -11,8 +11,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/tool"
 )
 
-// TestSlowModuleTools checks that the steps of a pack's tools limit the search for a failing order.
-func TestSlowModuleTools(t *testing.T) {
+// TestLongSlowModuleTools checks that the steps of a pack's tools limit the search for a failing order.
+func TestLongSlowModuleTools(t *testing.T) {
 	const source = `
 def slow(name: str) -> int:
     """Counts for long, and leaves a different world in every order.

@@ -251,7 +251,7 @@ func batch(random *rand.Rand, env *Environment, pool []string, world session.Wor
 
 // These are numbers of random batches to compare. The few are the first of the many.
 const (
-	fewBatches  = 1_000
+	fewBatches  = 300
 	manyBatches = 3_000
 )
 
