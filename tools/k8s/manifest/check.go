@@ -270,6 +270,9 @@ func (d *deployment) checkContainer(who, governing string, container corev1.Cont
 	if !strings.Contains(container.Image, "@sha256:") && (!strings.Contains(container.Image, ":") || strings.HasSuffix(container.Image, ":latest")) {
 		d.report("%s: image %s: expected a digest or a tag that stays", who, container.Image)
 	}
+	if container.TerminationMessagePolicy != corev1.TerminationMessageFallbackToLogsOnError {
+		d.report("%s: expected terminationMessagePolicy FallbackToLogsOnError: the pod says why it ended", who)
+	}
 	if context := container.SecurityContext; context == nil || !isTrue(context.ReadOnlyRootFilesystem) {
 		d.report("%s: expected readOnlyRootFilesystem", who)
 	}

@@ -57,12 +57,14 @@ spec:
       initContainers:
         - name: start
           image: start:1
+          terminationMessagePolicy: FallbackToLogsOnError
           resources: {requests: {cpu: 50m}, limits: {memory: 32Mi}}
           securityContext: {readOnlyRootFilesystem: true, allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}
           volumeMounts: [{name: key, mountPath: /first}]
       containers:
         - name: store
           image: store:1
+          terminationMessagePolicy: FallbackToLogsOnError
           lifecycle: {preStop: {sleep: {seconds: 5}}}
           env:
             - {name: TOOLSANDBOX_GRACE, value: 25s}
@@ -232,6 +234,7 @@ func TestInconsistentManifests(t *testing.T) {
 		{"image without a tag", "image: store:1", "image: store", "image store: expected a digest or a tag that stays"},
 		{"volume of an init container", "{name: key, mountPath: /first}", "{name: keys, mountPath: /first}", `container start: no volume "keys"`},
 		{"image of an init container", "image: start:1", "image: start", "image start: expected a digest or a tag that stays"},
+		{"silent end", "store:1\n          terminationMessagePolicy: FallbackToLogsOnError", "store:1", "container store: expected terminationMessagePolicy"},
 		{"latest image", "image: store:1", "image: store:latest", "expected a digest or a tag that stays"},
 		{"capabilities", "drop: [ALL]", "drop: [KILL]", "unrestricted capabilities"},
 		{"seccomp", ", seccompProfile: {type: RuntimeDefault}", "", "seccompProfile"},
