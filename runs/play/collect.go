@@ -248,6 +248,7 @@ func (c *collector) write(result *busv1.Result) (results.Rollout, error) {
 		rollout.Messages, rollout.Tables = trajectory.GetMessages(), trajectory.GetTables()
 		rollout.Usage, rollout.Answered, rollout.Calls = trajectory.GetUsage(), trajectory.GetAnswered(), results.CountCalls(trajectory.GetMessages())
 		rollout.Work, rollout.Confidence = results.WorkOf(trajectory.GetWork()), trajectory.Confidence
+		rollout.Ended = trajectory.GetEnd().GetReason()
 	}
 	for _, destination := range c.into {
 		if err := destination.add(c.ctx, &rollout); err != nil {
