@@ -82,7 +82,7 @@ func (e *exporter) each(do func(rollout) error) error {
 	for i, name := range analysis.NewRun("", e.summary, e.run).Names() {
 		entry := &e.summary.Scenarios[i]
 		messages, err := e.reader.Messages(entry.Name)
-		if errors.Is(err, fs.ErrNotExist) && outcomes[entry.Name].ContextSHA256 == "" {
+		if errors.Is(err, fs.ErrNotExist) {
 			continue // it never had a trajectory
 		}
 		if err != nil {

@@ -388,7 +388,7 @@ func TestSiteOfDeletedDirectory(t *testing.T) {
 	if err := os.RemoveAll(dir); err != nil {
 		t.Fatal(err)
 	}
-	if body := fetch(t, address+"A/turn_off_wifi.html"); !strings.Contains(body, "The run has no trajectory of this rollout.") {
+	if body := fetch(t, address+"A/turn_off_wifi.html"); !strings.Contains(body, "execution_context.json is damaged: file does not exist") {
 		t.Errorf("after: got\n%s\nwant what is missing", body)
 	}
 	if body := fetch(t, address+"rollouts.html"); !strings.Contains(body, "1 of 1 rollouts") {
