@@ -168,19 +168,20 @@ func (d *directory) Follow(ctx context.Context, changed func(report.SweepDetail)
 		d.followed = true
 		d.mu.Unlock()
 	}()
-	run, err := results.ReadRunFile(d.path)
+	played, err := results.ReadRunFile(d.path)
 	if err != nil || !d.isPlayed() {
 		return nil
 	}
 	var last report.SweepDetail
-	err = play.WithSocket(d.path)(ctx, standalone.DefaultConfig(), rpc.Options{Logger: slog.New(slog.DiscardHandler)}, func(ctx context.Context, node *rpc.Node) error {
-		live := newSweep(orchestratorv1.NewOrchestratorServiceClient(node.Conn(rpc.Orchestrator)), run.SweepID, d.path, d.scenarios)
-		live.fork = run.Fork
+	answered := false
+	_ = play.WithSocket(d.path)(ctx, standalone.DefaultConfig(), rpc.Options{Logger: slog.New(slog.DiscardHandler)}, func(ctx context.Context, node *rpc.Node) error {
+		live := newSweep(orchestratorv1.NewOrchestratorServiceClient(node.Conn(rpc.Orchestrator)), played.SweepID, d.path, d.scenarios)
+		live.fork = played.Fork
 		d.mu.Lock()
 		d.live = live
 		d.mu.Unlock()
 		return live.Follow(ctx, func(now report.SweepDetail) {
-			last = now
+			last, answered = now, true
 			changed(now)
 		})
 	})
@@ -190,17 +191,21 @@ func (d *directory) Follow(ctx context.Context, changed func(report.SweepDetail)
 	settled, cancel := context.WithTimeout(ctx, settleWait)
 	defer cancel()
 	d.settle(settled)
-	if run, readErr := results.ReadRunFile(d.path); readErr == nil && run.Ended != nil {
+	run, readErr := results.ReadRunFile(d.path)
+	ended := readErr == nil && run.Ended != nil
+	if ended || !answered {
 		d.mu.Lock()
 		d.live = nil
 		d.mu.Unlock()
-		err = nil
 	}
-	changed(last)
-	if d.sweep() != nil { // a process that was killed leaves what it had sent
+	if !answered { // the socket is left of a process that was killed
 		return nil
 	}
-	return err
+	changed(last)
+	if ended {
+		return nil
+	}
+	return report.Warn(d.warnings, "the process that played the run in %s has ended, but not its run: what it sent is shown", d.path)
 }
 
 // settle waits until the process that plays the run has written its results, or is gone.
