@@ -108,12 +108,12 @@ func trialOf(name analysis.RolloutName) int {
 // score returns the rollout's score, nil without one.
 func (r rollout) score() *float64 { return r.entry.Similarity.Pointer() }
 
-// modelName returns the name of the agent's model, or of the agent without one.
-func (e *exporter) modelName() string {
-	if m := e.run.Agent.Model; m != nil {
+// modelName returns the name of a player's model, or of a player without one.
+func modelName(p results.Player) string {
+	if m := p.Model; m != nil {
 		return m.Provider + "/" + m.Model
 	}
-	return "toolsandbox/" + strings.NewReplacer("/", "-", ":", "-").Replace(e.run.Agent.Name)
+	return "toolsandbox/" + strings.NewReplacer("/", "-", ":", "-").Replace(p.Name)
 }
 
 // writeJSON returns what writes a value as JSON.
