@@ -123,6 +123,7 @@ func (e *exporter) writeEEE() error {
 		buffered := bufio.NewWriter(io.MultiWriter(w, sum))
 		err := e.each(func(r rollout) error {
 			if r.score() == nil {
+				e.leave(r.entry.Name, "no score")
 				return nil
 			}
 			rows++

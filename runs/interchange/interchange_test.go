@@ -40,8 +40,30 @@ func TestInterruptedRun(t *testing.T) {
 	}
 }
 
-// TestInspectUsage exports what models used and reads it again: a model that plays both roles has the
-// sum, and the tokens of a cache are apart.
+// TestLeftOut exports rollouts without a trajectory or a score: it names them, and fails if there
+// is nothing else.
+func TestLeftOut(t *testing.T) {
+	t.Parallel()
+	summary := &resultfile.Summary{Scenarios: []resultfile.ScenarioResult{{Name: "a", Similarity: "0.5"}, {Name: "b"}, {Name: "c", Similarity: "1.0"}}}
+	run := &results.Run{SweepID: "s", Rollouts: []results.Outcome{{Name: "a"}, {Name: "b"}, {Name: "c"}}}
+	hello := []*worldv1.Message{said(fromUser, fromAgent, "Hello")}
+	reader := results.NewReader("run", run, summary, map[string][]*worldv1.Message{"a": hello, "b": hello})
+	for format, want := range map[string][]string{ATIF: {"c (no trajectory)"}, Inspect: {"c (no trajectory)"}, EEE: {"b (no score)", "c (no trajectory)"}} {
+		paths, left, err := Write(format, filepath.Join(t.TempDir(), "new"), reader, summary)
+		if diff := cmp.Diff(want, left); diff != "" || err != nil || len(paths) == 0 {
+			t.Errorf("%s: got files %v and %v; left out (-want +got):\n%s", format, paths, err, diff)
+		}
+	}
+	nothing := results.NewReader("run", run, summary, nil)
+	for _, format := range Formats() {
+		if paths, _, err := Write(format, filepath.Join(t.TempDir(), "new"), nothing, summary); err == nil {
+			t.Errorf("%s of nothing: got files %v, want an error", format, paths)
+		}
+	}
+}
+
+// TestInspectUsage exports what models used and reads it again: a model that plays both roles has
+// the sum, and the tokens of a cache are apart.
 func TestInspectUsage(t *testing.T) {
 	t.Parallel()
 	used := func(input, cached, output int64, dollars float64) *results.RoleUsage {
@@ -52,7 +74,7 @@ func TestInspectUsage(t *testing.T) {
 	run := &results.Run{SweepID: "s", Agent: model, User: model, Totals: &results.Totals{Usage: usage}, Rollouts: []results.Outcome{{Name: "a", Usage: usage}}}
 	summary := &resultfile.Summary{Scenarios: []resultfile.ScenarioResult{{Name: "a", Similarity: "0.5"}}}
 	dir := filepath.Join(t.TempDir(), "logs")
-	paths, err := Write(Inspect, dir, results.NewReader("run", run, summary, map[string][]*worldv1.Message{"a": {said(fromUser, fromAgent, "Hello")}}), summary)
+	paths, _, err := Write(Inspect, dir, results.NewReader("run", run, summary, map[string][]*worldv1.Message{"a": {said(fromUser, fromAgent, "Hello")}}), summary)
 	if err != nil {
 		t.Fatal(err)
 	}
