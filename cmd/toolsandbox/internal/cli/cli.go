@@ -58,7 +58,7 @@ func Main(args []string, stdout, stderr io.Writer) int {
 
 // isUsage recognises cobra's own errors, which have no type.
 func isUsage(err error) bool {
-	beginnings := []string{"unknown flag", "unknown shorthand", "required flag", "accepts ", "requires ", "invalid argument", "flag needs"}
+	beginnings := []string{"unknown command", "unknown flag", "unknown shorthand", "required flag", "accepts ", "requires ", "invalid argument", "flag needs"}
 	return slices.ContainsFunc(beginnings, func(beginning string) bool { return strings.HasPrefix(err.Error(), beginning) })
 }
 

@@ -60,7 +60,7 @@ func TestExitCodes(t *testing.T) {
 			}
 		}
 	}
-	for line, want := range map[string]int{"version": 0, "run": 2, "nonsense": 2, "run --agent oracle --pack nowhere": 2, "explain nowhere x": 2, "scenario show nothing": 2} {
+	for line, want := range map[string]int{"version": 0, "run": 2, "nonsense": 2, "completion bash nonsense": 2, "run --agent oracle --pack nowhere": 2, "explain nowhere x": 2, "scenario show nothing": 2} {
 		if code, _, stderr := command(strings.Fields(line)...); code != want {
 			t.Errorf("%s: got code %d, want %d\n%s", line, code, want, stderr)
 		}
