@@ -272,5 +272,9 @@ func TestSessionsOfExperiment(t *testing.T) {
 		if want := "session " + run.Rollouts[1].ID + ","; code != 0 || !strings.HasPrefix(stdout, want) {
 			t.Errorf("%s: got %d,\n%s%s\nwant %s", agent, code, stdout, stderr, want)
 		}
+		code, stdout, stderr = command("session", "exchanges", "turn_off_wifi_trial_1", "--out", filepath.Join("out", "agent="+agent))
+		if want := "no exchange with a model is recorded of session " + run.Rollouts[1].ID; code != 0 || stdout != "" || !strings.Contains(stderr, want) {
+			t.Errorf("%s: exchanges: got %d,\n%s%s\nwant %s", agent, code, stdout, stderr, want)
+		}
 	}
 }
