@@ -77,3 +77,34 @@ func TestExportOfDyingRun(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestSettle waits for the summary of a run that has noted its end: the process that plays it
+// writes the summary when it is asked for the second time.
+func TestSettle(t *testing.T) {
+	dir := writeRun(t, catalogued(t)["turn_off_wifi"], "Done.", 1, "turn_off_wifi")
+	summary := filepath.Join(dir, results.SummaryFile)
+	if err := errors.Join(os.Rename(summary, summary+".new"), os.MkdirAll(filepath.Dir(play.Socket(dir)), 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "unix", play.Socket(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	written := make(chan error, 1)
+	go func() {
+		for range 2 {
+			if conn, err := listener.Accept(); err == nil {
+				_ = conn.Close()
+			}
+		}
+		written <- os.Rename(summary+".new", summary)
+	}()
+	d := &directory{path: dir, warnings: io.Discard}
+	d.settle(t.Context())
+	if _, err := d.load(t.Context()); err != nil {
+		t.Errorf("got %v, want the run with its summary", err)
+	}
+	if err := errors.Join(listener.Close(), <-written); err != nil {
+		t.Error(err)
+	}
+}

@@ -95,6 +95,15 @@ func (d *directory) isPlayed() bool {
 	return err == nil
 }
 
+// isWritten reports whether the run has its results: the summary comes after the end in RunFile.
+func (d *directory) isWritten(ctx context.Context) bool {
+	reader, err := results.Open(ctx, d.path, nil)
+	if err == nil {
+		_, err = reader.Summary()
+	}
+	return err == nil
+}
+
 func (d *directory) load(ctx context.Context) (*analysis.Run, error) {
 	run, err := interchange.Load(ctx, d.path, d.acceptEdits, d.warnings)
 	if errors.Is(err, interchange.ErrFormat) {
@@ -212,7 +221,7 @@ func (d *directory) Follow(ctx context.Context, changed func(report.SweepDetail)
 func (d *directory) settle(ctx context.Context) {
 	ticker := time.NewTicker(settlePoll)
 	defer ticker.Stop()
-	for d.isPlayed() {
+	for d.isPlayed() || !d.isWritten(ctx) {
 		target, closeTarget, err := rpc.SocketTarget(ctx, play.Socket(d.path))
 		if err != nil && target == "" {
 			return
