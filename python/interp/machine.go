@@ -10,6 +10,7 @@ package interp
 import (
 	"context"
 	"fmt"
+	"math/big"
 	"runtime"
 
 	"github.com/toolsandbox/toolsandbox/python"
@@ -149,9 +150,9 @@ func (m *machine) outcomeError(failure any) error {
 		text := "<exception str() failed>"
 		recoverPanic(func() { text = m.exceptionText(failure.exception) })
 		return &python.Exception{Type: failure.class.name, Text: text}
-	case runtime.Error: // a defect of the interpreter must not stop the process
-		return &python.Exception{Type: "SystemError", Text: failure.Error()}
-	case error:
+	case runtime.Error, big.ErrNaN: // a defect of the interpreter must not stop the process
+		return &python.Exception{Type: "SystemError", Text: fmt.Sprint(failure)}
+	case error: // of the host
 		return failure
 	default:
 		return &python.Exception{Type: "SystemError", Text: fmt.Sprint(failure)}

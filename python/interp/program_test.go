@@ -1,9 +1,14 @@
 package interp
 
 import (
+	"errors"
 	"fmt"
+	"math/big"
 	"math/rand/v2"
 	"strings"
+	"testing"
+
+	"github.com/toolsandbox/toolsandbox/python"
 )
 
 // programWriter writes random programs. Most of them end without an exception.
@@ -306,5 +311,25 @@ func (w *programWriter) leaf(kind string) string {
 		return w.pick("e", "set()", "{1, 2}", "{3, 5, 7}")
 	default:
 		return w.pick("True", "False", "None", "(a > b)")
+	}
+}
+
+// TestDefects tells panics of the interpreter itself from an error of the host: they are an
+// exception of the program, which alone is to blame.
+func TestDefects(t *testing.T) {
+	infinity := new(big.Float).SetInf(false)
+	var none []int
+	for _, defect := range []func(){
+		func() { new(big.Float).Sub(infinity, infinity) }, func() { new(big.Int).Div(big.NewInt(1), new(big.Int)) }, func() { none[len(none)]++ },
+	} {
+		failure := recoverPanic(defect)
+		got, ok := errors.AsType[*python.Exception](new(machine).outcomeError(failure))
+		if !ok || got.Type != "SystemError" || got.Text == "" {
+			t.Errorf("panic %v: got %v, want a SystemError", failure, got)
+		}
+	}
+	lost := errors.New("the host is lost")
+	if err := new(machine).outcomeError(recoverPanic(func() { panic(lost) })); !errors.Is(err, lost) {
+		t.Errorf("error of the host: got %v, want %v", err, lost)
 	}
 }

@@ -75,7 +75,8 @@ type atifResult struct {
 func (e *exporter) writeATIF() error {
 	return e.each(func(r rollout) error {
 		if len(r.steps) == 0 {
-			return nil // a trajectory has at least one step
+			e.leave(r.entry.Name, noMessages) // a trajectory has at least one step
+			return nil
 		}
 		return e.files.Add(r.entry.Name+".json", writeJSON(e.trajectory(r)))
 	})

@@ -112,7 +112,7 @@ type eeePerformance struct {
 // writeEEE writes the records below data/, where the data store of Every Eval Ever has them. A
 // rollout without a score has no record. The names follow from the sweep's id.
 func (e *exporter) writeEEE() error {
-	model, name := e.modelName(), eeeName(e.run.SweepID)
+	model, name := modelName(e.run.Agent), eeeName(e.run.SweepID)
 	developer, short, _ := strings.Cut(model, "/")
 	folder := path.Join("data", "toolsandbox", developer, strings.ReplaceAll(short, "/", "_"))
 	record := e.eeeRecord(model)
@@ -123,6 +123,7 @@ func (e *exporter) writeEEE() error {
 		buffered := bufio.NewWriter(io.MultiWriter(w, sum))
 		err := e.each(func(r rollout) error {
 			if r.score() == nil {
+				e.leave(r.entry.Name, "no score")
 				return nil
 			}
 			rows++
@@ -197,7 +198,7 @@ func eeeScoreOf(scores []statistics.Observation, rollouts int) eeeScore {
 
 func (e *exporter) eeeInstance(record *eeeRecord, r rollout) eeeInstance {
 	line := eeeInstance{
-		SchemaVersion: eeeVersion, EvaluationID: record.ID, ModelID: e.modelName(), Name: record.Results[0].Name, ResultID: record.Results[0].ID,
+		SchemaVersion: eeeVersion, EvaluationID: record.ID, ModelID: modelName(e.run.Agent), Name: record.Results[0].Name, ResultID: record.Results[0].ID,
 		SampleID: r.name.Scenario, Interaction: "agentic", Input: eeeInput{firstRequest(r.steps), []string{}}, Attribution: []any{},
 		Evaluation:  eeeEvaluation{Score: *r.score(), Correct: *r.score() == 1, Turns: r.entry.TurnCount, Calls: r.outcome.Calls},
 		Performance: eeePerformance{1000 * r.outcome.Seconds}, Error: r.entry.ExceptionType,

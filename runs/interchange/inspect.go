@@ -71,8 +71,19 @@ type inspectMetric struct {
 }
 
 type inspectStats struct {
-	Started   string `json:"started_at"`
-	Completed string `json:"completed_at"`
+	Started   string                  `json:"started_at"`
+	Completed string                  `json:"completed_at"`
+	Usage     map[string]inspectUsage `json:"model_usage"`
+}
+
+// inspectUsage is the usage of a model. Input has no tokens of a cache, total has all.
+type inspectUsage struct {
+	Input     int64    `json:"input_tokens"`
+	Output    int64    `json:"output_tokens"`
+	Total     int64    `json:"total_tokens"`
+	Cached    int64    `json:"input_tokens_cache_read"`
+	Reasoning int64    `json:"reasoning_tokens"`
+	Cost      *float64 `json:"total_cost,omitempty"`
 }
 
 // inspectSample is one rollout.
@@ -84,6 +95,7 @@ type inspectSample struct {
 	Messages []inspectMessage        `json:"messages,omitempty"`
 	Scores   map[string]inspectValue `json:"scores,omitempty"`
 	Metadata map[string]any          `json:"metadata"`
+	Usage    map[string]inspectUsage `json:"model_usage"`
 	Time     float64                 `json:"total_time"`
 	Error    *inspectError           `json:"error,omitempty"`
 }
@@ -180,13 +192,16 @@ func (e *exporter) inspectHeader() inspectLog {
 		status = "cancelled"
 	}
 	log := inspectLog{
-		Version: inspectVersion, Status: status, Stats: inspectStats{moment(started), moment(ended)},
+		Version: inspectVersion, Status: status, Stats: inspectStats{Started: moment(started), Completed: moment(ended), Usage: e.inspectUsage(nil)},
 		Eval: inspectEval{
 			EvalID: e.run.SweepID, RunID: e.run.SweepID, Created: moment(started), Task: "toolsandbox", TaskID: e.run.Catalogue.Digest,
-			TaskVersion: e.run.Program.Version, Dataset: inspectDataset{datasetName(e.run), total}, Model: e.modelName(), Config: inspectConfig{e.run.Trials},
+			TaskVersion: e.run.Program.Version, Dataset: inspectDataset{datasetName(e.run), total}, Model: modelName(e.run.Agent), Config: inspectConfig{e.run.Trials},
 			Packages: map[string]string{"toolsandbox": e.run.Program.Version},
 			Metadata: map[string]any{"agent": e.run.Agent.Name, "user": e.run.User.Name, "seed": e.run.Seed, "packs": e.run.Packs},
 		},
+	}
+	if e.run.Totals != nil {
+		log.Stats.Usage = e.inspectUsage(e.run.Totals.Usage)
 	}
 	log.Results = &inspectResults{Total: total, Scores: []inspectScore{{
 		Name: scorer, Scorer: scorer, Scored: scored, Unscored: total - scored, Metrics: map[string]inspectMetric{},
@@ -217,7 +232,7 @@ func moment(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 func (e *exporter) inspectSample(r rollout) inspectSample {
 	sample := inspectSample{
-		ID: r.name.Scenario, Epoch: r.trial, Input: firstRequest(r.steps), Time: r.outcome.Seconds,
+		ID: r.name.Scenario, Epoch: r.trial, Input: firstRequest(r.steps), Time: r.outcome.Seconds, Usage: e.inspectUsage(r.outcome.Usage),
 		Metadata: map[string]any{"categories": r.entry.Categories, "end": r.outcome.End, "rollout_id": r.outcome.ID, "seed": r.outcome.Seed},
 	}
 	for _, s := range r.steps {
@@ -235,6 +250,40 @@ func (e *exporter) inspectSample(r rollout) inspectSample {
 		}
 	}
 	return sample
+}
+
+// inspectUsage returns the reported usage by model. A model that plays both roles has the sum.
+func (e *exporter) inspectUsage(of *results.Usage) map[string]inspectUsage {
+	all := make(map[string]inspectUsage)
+	add := func(player results.Player, used *results.RoleUsage) {
+		if used == nil || used.InputTokens == nil || used.OutputTokens == nil {
+			return
+		}
+		name, dollars := modelName(player), used.CostUSD
+		sum, twice := all[name]
+		if twice && dollars != nil && sum.Cost != nil {
+			both := *dollars + *sum.Cost
+			dollars = &both
+		} else if twice {
+			dollars = nil
+		}
+		cached, reasoning := int64(0), int64(0)
+		if used.CachedTokens != nil {
+			cached = *used.CachedTokens
+		}
+		if used.ReasoningTokens != nil {
+			reasoning = *used.ReasoningTokens
+		}
+		all[name] = inspectUsage{
+			sum.Input + *used.InputTokens - cached, sum.Output + *used.OutputTokens, sum.Total + *used.InputTokens + *used.OutputTokens,
+			sum.Cached + cached, sum.Reasoning + reasoning, dollars,
+		}
+	}
+	if of != nil {
+		add(e.run.Agent, of.Agent)
+		add(e.run.User, of.User)
+	}
+	return all
 }
 
 // firstRequest returns the first text of the user.

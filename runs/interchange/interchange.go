@@ -33,6 +33,9 @@ func Formats() []string { return []string{ATIF, Inspect, EEE} }
 // errNoScores means that no rollout of a run has a score, of which a record would make a 0.
 var errNoScores = errors.New("no rollout has a score")
 
+// errNothing means that nothing of a run can be exported.
+var errNothing = errors.New("no rollout has a trajectory")
+
 // errNoRun means that a run lacks what the formats need.
 var errNoRun = errors.New("it has no " + results.RunFile + ", so its agent and program are unknown")
 
@@ -42,6 +45,7 @@ type exporter struct {
 	run     *results.Run
 	summary *resultfile.Summary
 	files   *storage.Batch
+	left    []string // rollouts that are left out, with the reason
 }
 
 // rollout is one rollout of the run.
@@ -56,22 +60,33 @@ type rollout struct {
 }
 
 // Write writes a run in a format below dir, and returns the paths of its files: all, or none after
-// an error. A file that exists is fs.ErrExist, and nothing is overwritten. A dir that is none is
-// storage.ErrNoDirectory. Memory holds one rollout at a time.
-func Write(format, dir string, reader *results.Reader, summary *resultfile.Summary) (paths []string, err error) {
+// an error. left names the rollouts that are left out, each with the reason. A file that exists is
+// fs.ErrExist, and nothing is overwritten. A dir that is none is storage.ErrNoDirectory. Memory
+// holds one rollout at a time.
+func Write(format, dir string, reader *results.Reader, summary *resultfile.Summary) (paths, left []string, err error) {
 	if reader.Run() == nil {
-		return nil, fmt.Errorf("export: %w", errNoRun)
+		return nil, nil, fmt.Errorf("export: %w", errNoRun)
 	}
 	e := &exporter{reader: reader, run: reader.Run(), summary: summary}
 	write := map[string]func() error{ATIF: e.writeATIF, Inspect: e.writeInspect, EEE: e.writeEEE}[format]
 	if write == nil {
-		return nil, fmt.Errorf("export: unknown format %q, expected one of %s", format, strings.Join(Formats(), ", "))
+		return nil, nil, fmt.Errorf("export: unknown format %q, expected one of %s", format, strings.Join(Formats(), ", "))
 	}
 	if e.files, err = storage.NewBatch(dir); err != nil {
-		return nil, fmt.Errorf("export: %w", err)
+		return nil, nil, fmt.Errorf("export: %w", err)
 	}
-	return e.files.End(write())
+	err = write()
+	if err == nil && len(e.left) == len(summary.Scenarios) {
+		err = errNothing
+	}
+	paths, err = e.files.End(err)
+	return paths, e.left, err
 }
+
+// leave leaves a rollout out.
+func (e *exporter) leave(name, reason string) { e.left = append(e.left, name+" ("+reason+")") }
+
+const noMessages = "no trajectory"
 
 // each reads the rollouts with a trajectory in the order of the summary.
 func (e *exporter) each(do func(rollout) error) error {
@@ -82,8 +97,9 @@ func (e *exporter) each(do func(rollout) error) error {
 	for i, name := range analysis.NewRun("", e.summary, e.run).Names() {
 		entry := &e.summary.Scenarios[i]
 		messages, err := e.reader.Messages(entry.Name)
-		if errors.Is(err, fs.ErrNotExist) && outcomes[entry.Name].ContextSHA256 == "" {
-			continue // it never had a trajectory
+		if errors.Is(err, fs.ErrNotExist) {
+			e.leave(entry.Name, noMessages)
+			continue
 		}
 		if err != nil {
 			return err
@@ -108,12 +124,12 @@ func trialOf(name analysis.RolloutName) int {
 // score returns the rollout's score, nil without one.
 func (r rollout) score() *float64 { return r.entry.Similarity.Pointer() }
 
-// modelName returns the name of the agent's model, or of the agent without one.
-func (e *exporter) modelName() string {
-	if m := e.run.Agent.Model; m != nil {
+// modelName returns the name of a player's model, or of a player without one.
+func modelName(p results.Player) string {
+	if m := p.Model; m != nil {
 		return m.Provider + "/" + m.Model
 	}
-	return "toolsandbox/" + strings.NewReplacer("/", "-", ":", "-").Replace(e.run.Agent.Name)
+	return "toolsandbox/" + strings.NewReplacer("/", "-", ":", "-").Replace(p.Name)
 }
 
 // writeJSON returns what writes a value as JSON.

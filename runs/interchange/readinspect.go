@@ -44,9 +44,20 @@ type foreignSample struct {
 	Attachments map[string]string       `json:"attachments"`
 }
 
+// foreignUsage is the usage of a model. Total has the tokens of a cache, which input may lack.
 type foreignUsage struct {
 	Input  *int64 `json:"input_tokens"`
 	Output *int64 `json:"output_tokens"`
+	Total  int64  `json:"total_tokens"`
+}
+
+// input returns the tokens of the input, with those of a cache.
+func (u foreignUsage) input() *int64 {
+	if u.Input == nil || u.Output == nil || u.Total < *u.Input+*u.Output {
+		return u.Input
+	}
+	all := u.Total - *u.Output
+	return &all
 }
 
 // foreignChat is a message of the agent's conversation.
@@ -151,7 +162,7 @@ func (s *foreignSample) rollout(task string) (foreignRollout, error) {
 		if r.usage == nil {
 			r.usage = &results.RoleUsage{}
 		}
-		r.usage.InputTokens, r.usage.OutputTokens = sum(r.usage.InputTokens, used.Input), sum(r.usage.OutputTokens, used.Output)
+		r.usage.InputTokens, r.usage.OutputTokens = sum(r.usage.InputTokens, used.input()), sum(r.usage.OutputTokens, used.Output)
 	}
 	speakers := map[string]worldv1.Role{"system": worldv1.Role_ROLE_SYSTEM, "user": worldv1.Role_ROLE_USER, "assistant": worldv1.Role_ROLE_AGENT}
 	for _, m := range s.Messages {

@@ -73,7 +73,7 @@ func newCollector(
 	}
 	c := &collector{
 		spec: spec, scenarios: make(map[string]*scenariov1.Scenario, len(spec.Scenarios)),
-		directory: directory, record: record, euroeval: &euroEvalRecords{run: record, draws: draws},
+		directory: directory, record: record, euroeval: &euroEvalRecords{run: record, draws: draws, planned: answersOf(spec)},
 		earlier: make(map[string]results.Outcome), settled: make(map[int]bool), finished: make([]results.Rollout, spec.Rollouts()), shared: results.NewShared(),
 	}
 	for _, scenario := range spec.Scenarios {
@@ -154,6 +154,13 @@ func (c *collector) takeOver(played []results.Rollout) {
 			c.settled[number(id)] = true
 		}
 	}
+}
+
+// answersOf returns the number of answers to records of EuroEval's task that a sweep wants.
+func answersOf(spec sweep.Spec) int {
+	of := spec
+	of.Scenarios = slices.DeleteFunc(slices.Clone(spec.Scenarios), isConversation)
+	return of.Rollouts()
 }
 
 // share reduces the rollout of a result to what the run's files name. All share the names and the
@@ -248,6 +255,7 @@ func (c *collector) write(result *busv1.Result) (results.Rollout, error) {
 		rollout.Messages, rollout.Tables = trajectory.GetMessages(), trajectory.GetTables()
 		rollout.Usage, rollout.Answered, rollout.Calls = trajectory.GetUsage(), trajectory.GetAnswered(), results.CountCalls(trajectory.GetMessages())
 		rollout.Work, rollout.Confidence = results.WorkOf(trajectory.GetWork()), trajectory.Confidence
+		rollout.Ended = trajectory.GetEnd().GetReason()
 	}
 	for _, destination := range c.into {
 		if err := destination.add(c.ctx, &rollout); err != nil {

@@ -137,13 +137,19 @@ func (t *tables) end([]results.Rollout) (map[string][]byte, map[string]string, e
 type euroEvalRecords struct {
 	run     *results.Run
 	draws   euroeval.Settings
+	planned int               // number of answers that the run wants
 	content *results.EuroEval // nil until files, and if no record was played
 }
 
-// files returns the files of a run that ends with these rollouts.
+// files returns the files of a run that ends with these rollouts. EuroEval's own file is for
+// others: there is none while an answer is missing, because a line does not say of how many it is.
 func (e *euroEvalRecords) files(rollouts []results.Rollout, ended time.Time) (content map[string][]byte, err error) {
 	if e.content, err = results.NewEuroEval(rollouts, e.draws); err != nil || e.content == nil {
 		return nil, err
 	}
-	return e.content.Files(e.run.Agent, ended)
+	content, err = e.content.Files(e.run.Agent, ended)
+	if len(e.content.Answers) < e.planned {
+		delete(content, euroeval.ResultsName)
+	}
+	return content, err
 }

@@ -46,7 +46,7 @@ func (o *forkOrigin) given(agent, user *agentgwv1.Player) (*givenItems, error) {
 		end++
 	}
 	keepsNative := map[worldv1.Role]bool{
-		worldv1.Role_ROLE_AGENT: isSameModel(agent, o.rollout.GetAgent()), worldv1.Role_ROLE_USER: isSameModel(user, o.rollout.GetUser()),
+		worldv1.Role_ROLE_AGENT: isSameModel(agent.GetModel(), o.rollout.GetAgent().GetModel()), worldv1.Role_ROLE_USER: isSameModel(user.GetModel(), o.rollout.GetUser().GetModel()),
 	}
 	given := &givenItems{}
 	for at := len(o.scenario.GetSetup().GetMessages()); at < end; {
@@ -134,10 +134,4 @@ func (o *forkOrigin) versions(message int) ([]*worldv1.TableVersion, error) {
 		}
 	}
 	return held, nil
-}
-
-// isSameModel reports whether two players are the same model, which reads its turns in their native
-// form.
-func isSameModel(a, b *agentgwv1.Player) bool {
-	return a.GetModel() != nil && a.GetModel().GetProvider() == b.GetModel().GetProvider() && a.GetModel().GetModel() == b.GetModel().GetModel()
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/player"
 )
@@ -46,5 +47,28 @@ func TestUserTokens(t *testing.T) {
 				t.Errorf("tokens of the user: got %d, want %d", got, test.want)
 			}
 		})
+	}
+}
+
+// TestSameModel compares models: a fork keeps the native form of turns only for the same one, whose
+// server can read it.
+func TestSameModel(t *testing.T) {
+	own := &agentgwv1.Model{Provider: "openai", Model: "m", BaseUrl: "http://localhost:8000/v1"}
+	for _, test := range []struct {
+		other *agentgwv1.Model
+		want  bool
+	}{
+		{&agentgwv1.Model{Provider: "openai", Model: "m", BaseUrl: "http://localhost:8000/v1", MaxTokens: 5}, true},
+		{&agentgwv1.Model{Provider: "openai", Model: "m"}, false},
+		{&agentgwv1.Model{Provider: "openai", Model: "n", BaseUrl: "http://localhost:8000/v1"}, false},
+		{&agentgwv1.Model{Provider: "groq", Model: "m", BaseUrl: "http://localhost:8000/v1"}, false},
+		{nil, false},
+	} {
+		if got := isSameModel(own, test.other); got != test.want || isSameModel(test.other, own) != got {
+			t.Errorf("%v: got %t, want %t", test.other, got, test.want)
+		}
+	}
+	if isSameModel(nil, nil) {
+		t.Error("no models: got the same one")
 	}
 }

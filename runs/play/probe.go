@@ -56,10 +56,7 @@ func modelsOf(players []flaggedPlayer) []*probedModel {
 		if model == nil {
 			continue
 		}
-		at := slices.IndexFunc(models, func(m *probedModel) bool {
-			other := m.player.GetModel()
-			return other.GetProvider() == model.GetProvider() && other.GetModel() == model.GetModel() && other.GetBaseUrl() == model.GetBaseUrl()
-		})
+		at := slices.IndexFunc(models, func(m *probedModel) bool { return isSameModel(m.player.GetModel(), model) })
 		if at < 0 {
 			at, models = len(models), append(models, &probedModel{player: p.player})
 		}
@@ -68,6 +65,12 @@ func modelsOf(players []flaggedPlayer) []*probedModel {
 		m.flags = append(m.flags, p.flag)
 	}
 	return models
+}
+
+// isSameModel reports whether a server's model is that of another player. A turn in the native form
+// of one model, such as signed reasoning, is unreadable for any other.
+func isSameModel(a, b *agentgwv1.Model) bool {
+	return a != nil && b != nil && a.GetProvider() == b.GetProvider() && a.GetModel() == b.GetModel() && a.GetBaseUrl() == b.GetBaseUrl()
 }
 
 // probe asks the server of the model. What goes wrong is a problem in the result, except the end of

@@ -1,6 +1,7 @@
 package prove
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/runs/storage"
 )
 
 // TestFailingCalls names a call of the oracle that fails, in a note or with the score that it
@@ -48,3 +50,40 @@ func TestFailingCalls(t *testing.T) {
 		}
 	}
 }
+
+// TestDefectOfTool proves scenarios whose oracles call a tool that only fails by a defect, which no
+// milestone sees.
+func TestDefectOfTool(t *testing.T) {
+	const head = "import re\n\n\ndef look(title: str) -> str:\n    \"\"\"Looks.\n\n    Args:\n        title: What.\n    \"\"\"\n    "
+	for body, want := range map[string]string{
+		`return title.split("/")[1]`:                "FAIL  look_up: oracle: fix the tool or this call: look of turn 1 fails with IndexError: list index out of range",
+		`return str(1 / (len(title) - 4))`:          "FAIL  look_up: oracle: fix the tool or this call: look of turn 1 fails with ZeroDivisionError: division by zero",
+		`return str(re.search(title + "(", title))`: "FAIL  look_up: oracle: fix the tool or this call: look of turn 1 fails with re.error: ",
+		`raise ValueError("there is none")`:         "note  look_up: change this call unless it should fail: look of turn 1 fails with ValueError: there is none",
+	} {
+		dir := t.TempDir()
+		for name, text := range map[string]string{"tools/desk.py": head + body + "\n", "desk.yaml": lookUp} {
+			if err := storage.WriteFile(filepath.Join(dir, name), []byte(text), false); err != nil {
+				t.Fatal(err)
+			}
+		}
+		reports, err := Prove(t.Context(), services(t), load(t, dir))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := writeReport(t, reports[0], false); !strings.Contains(got, want) {
+			t.Errorf("%s: got\n%swant %s", body, got, want)
+		}
+	}
+}
+
+// lookUp is a scenario whose solution is a text.
+const lookUp = `look_up:
+  clock: {now: 2025-01-02T09:00:00, time_zone: UTC}
+  tables: {setting: [{wifi: true}]}
+  extra_tools: [look]
+  user: {goal: Learn where the book is., says: Where is Emma?}
+  oracle:
+    - look: {title: Emma}
+    - {say: Emma is in the cellar., milestone: told}
+`

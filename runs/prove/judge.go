@@ -77,8 +77,11 @@ func (s *candidate) checkOracle(ctx context.Context, p *player) (bool, error) {
 	if len(wrong) > 1 {
 		reason = fmt.Sprintf("the oracle does not solve it, here and in %d other rollouts", len(wrong)-1)
 	}
-	causes := append(s.failingCalls(trajectory), s.marks(wrong[0]))
-	s.failBy(wrong[0], "%s: %s", reason, strings.Join(causes, ", "))
+	var causes []string
+	for _, failing := range s.failingCalls(trajectory) {
+		causes = append(causes, failing.String())
+	}
+	s.failBy(wrong[0], "%s: %s", reason, strings.Join(append(causes, s.marks(wrong[0])), ", "))
 	return false, nil
 }
 

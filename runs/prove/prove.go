@@ -138,9 +138,7 @@ func (s *candidate) observeOracle(ctx context.Context, p *player) error {
 		s.fail(ruleOracle, "%v", err)
 		return nil
 	}
-	for _, failing := range s.failingCalls(trajectory) {
-		s.report.Notes = append(s.report.Notes, "change this call unless it should fail: "+failing)
-	}
+	s.judgeFailing(trajectory)
 	s.checkConstraints()
 	s.checkTold()
 	s.planMutants()

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/toolsandbox/toolsandbox/internal/process"
 	"github.com/toolsandbox/toolsandbox/original/resultfile"
@@ -25,6 +26,9 @@ func OpenFinished(ctx context.Context, dir string, acceptEdits bool, warnings io
 	reader, err := results.Open(ctx, dir, edited)
 	if ctx.Err() != nil {
 		return nil, nil, ctx.Err()
+	}
+	if errors.Is(err, syscall.ENOTDIR) {
+		return nil, nil, noSummary(dir)
 	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w: it has the digests of the other files; without it they are not verified", err)

@@ -65,6 +65,9 @@ func NewRescore() *Rescore {
 	return &Rescore{Moved: []ScoreChange{}, Failed: []string{}, NoScenario: []string{}, NoTrajectory: []string{}, Flagged: []string{}}
 }
 
+// Scored returns the number of rollouts that were scored.
+func (r *Rescore) Scored() int { return len(r.Moved) + r.Unmoved }
+
 // Add compares the entries of one rollout.
 func (r *Rescore) Add(before, after *resultfile.ScenarioResult, evaluation *evaluationv1.Evaluation) {
 	move := ScoreChange{
@@ -121,8 +124,7 @@ func WriteRescore(w io.Writer, r *Rescore) error {
 		}
 		out.WriteString(moved.Fit(output.Width(w)) + "\n\n")
 	}
-	total := len(r.Moved) + r.Unmoved
-	fmt.Fprintf(&out, "%d of %d scores moved, mean %s before, %s after\n", len(r.Moved), total, orNone(r.Before), orNone(r.After))
+	fmt.Fprintf(&out, "%d of %d scores moved, mean %s before, %s after\n", len(r.Moved), r.Scored(), orNone(r.Before), orNone(r.After))
 	for _, group := range []struct {
 		why   string
 		names []string

@@ -17,7 +17,6 @@ import (
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
-	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/runs/report"
 	"github.com/toolsandbox/toolsandbox/runs/results"
@@ -39,15 +38,17 @@ type Rescore struct {
 	entries []resultfile.ScenarioResult
 	// causes are those that the run recorded, by rollout; scoring updates them.
 	causes map[string][]results.Cause
-	// ends are how the conversations of rollouts ended that have got a score, by rollout.
-	ends map[string]busv1.EndReason
+	// ends are how the conversations ended whose scoring failed in the run. scored are those that have
+	// got a score. Both are by rollout.
+	ends   map[string]string
+	scored map[string]bool
 }
 
 // New prepares the scoring of the run in dir. scenarios are by name.
 func New(dir string, reader *results.Reader, summary *resultfile.Summary, scenarios map[string]*scenariov1.Scenario) *Rescore {
 	return &Rescore{
 		Outcome: report.NewRescore(), dir: dir, summary: summary, scenarios: scenarios, reader: reader,
-		entries: slices.Clone(summary.Scenarios), causes: reader.Run().Causes(), ends: make(map[string]busv1.EndReason),
+		entries: slices.Clone(summary.Scenarios), causes: reader.Run().Causes(), ends: reader.Run().ConversationEnds(), scored: make(map[string]bool),
 	}
 }
 
@@ -92,14 +93,10 @@ func (r *Rescore) one(ctx context.Context, client evaluatorv1.EvaluatorServiceCl
 	if err != nil {
 		return report.WithAdvice(r.dir, err)
 	}
-	starting, recorded := len(scenario.GetSetup().GetMessages()), results.CauseMessages(r.causes[entry.Name])
-	if entry.MeasureFailed() {
-		end, cause := endOf(trajectory.Messages, starting, scenario.GetSetup())
-		r.ends[entry.Name], recorded = end, append(recorded, cause...)
-	}
+	recorded := append(results.CauseMessages(r.causes[entry.Name]), endCauses(r.ends[entry.Name], len(trajectory.Messages))...)
 	response, err := client.ScoreTrajectory(ctx, &evaluatorv1.ScoreTrajectoryRequest{
 		Evaluation: scenario.GetEvaluation(), Messages: trajectory.Messages, Tables: trajectory.Tables, TextIsNoCall: r.TextIsNoCall,
-		Starting: int32(starting), CheckUser: r.reader.Run().UserChecked(), Causes: recorded,
+		Starting: int32(len(scenario.GetSetup().GetMessages())), CheckUser: r.reader.Run().UserChecked(), Causes: recorded,
 		Categories: scenario.GetSetup().GetCategories(), TimeZone: scenario.GetSetup().GetClock().GetTimeZone(),
 	})
 	if err != nil {
@@ -108,6 +105,7 @@ func (r *Rescore) one(ctx context.Context, client evaluatorv1.EvaluatorServiceCl
 	before := *entry
 	*entry = before.Rescored(scenario.GetEvaluation(), response.GetResult())
 	r.causes[entry.Name] = results.Causes(response.GetResult().GetCauses())
+	r.scored[entry.Name] = before.MeasureFailed()
 	r.Outcome.Add(&before, entry, scenario.GetEvaluation())
 	if r.reader.Run().UserChecked() && r.reader.Run().SetUserFlags(entry.Name, response.GetResult().GetUserFlags()) {
 		r.Outcome.Flagged = append(r.Outcome.Flagged, entry.Name)
@@ -115,18 +113,17 @@ func (r *Rescore) one(ctx context.Context, client evaluatorv1.EvaluatorServiceCl
 	return nil
 }
 
-// endOf returns how a conversation that was played to its end ended, by the turn rule, and what
-// that says about the agent.
-func endOf(messages []*worldv1.Message, starting int, setup *setupv1.Setup) (busv1.EndReason, []*busv1.Cause) {
-	cause := &busv1.Cause{Role: worldv1.Role_ROLE_AGENT, Kind: busv1.CauseKind_CAUSE_KIND_REPEATED_TURN, Count: 1, Index: int32(len(messages))}
-	switch {
-	case len(messages) > 0 && !messages[len(messages)-1].GetConversationActive():
-		return busv1.EndReason_END_REASON_FINISHED, nil
-	case len(messages)-starting < int(setup.GetMaxMessages()):
-		return busv1.EndReason_END_REASON_REPEATED_TURN, []*busv1.Cause{cause}
+// endCauses returns what the end of a conversation whose scoring had failed says about the agent.
+func endCauses(end string, messages int) []*busv1.Cause {
+	for reason, kind := range map[busv1.EndReason]busv1.CauseKind{
+		busv1.EndReason_END_REASON_REPEATED_TURN: busv1.CauseKind_CAUSE_KIND_REPEATED_TURN,
+		busv1.EndReason_END_REASON_MESSAGE_LIMIT: busv1.CauseKind_CAUSE_KIND_MESSAGE_LIMIT,
+	} {
+		if end == results.EndName(reason) {
+			return []*busv1.Cause{{Role: worldv1.Role_ROLE_AGENT, Kind: kind, Count: 1, Index: int32(messages)}}
+		}
 	}
-	cause.Kind = busv1.CauseKind_CAUSE_KIND_MESSAGE_LIMIT
-	return busv1.EndReason_END_REASON_MESSAGE_LIMIT, []*busv1.Cause{cause}
+	return nil
 }
 
 // countCauses counts the causes of the selected rollouts.
@@ -164,7 +161,7 @@ func (r *Rescore) Write() error {
 		for i := range run.Rollouts {
 			run.Rollouts[i].Causes = r.causes[run.Rollouts[i].Name]
 		}
-		run.AddScores(r.ends)
+		run.AddScores(r.scored)
 		if run.Totals != nil {
 			all := make([]int, len(r.entries))
 			for i := range all {

@@ -3,35 +3,25 @@ package rescore
 import (
 	"testing"
 
-	"google.golang.org/protobuf/proto"
-
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
-	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/runs/results"
 )
 
-// TestEndOf has conversations of two starting messages and a limit of three more.
-func TestEndOf(t *testing.T) {
-	const finished, limit, repeated = busv1.EndReason_END_REASON_FINISHED, busv1.EndReason_END_REASON_MESSAGE_LIMIT, busv1.EndReason_END_REASON_REPEATED_TURN
-	for _, c := range []struct {
-		messages int
-		active   bool
-		want     busv1.EndReason
-		cause    busv1.CauseKind
-	}{
-		{4, false, finished, 0},
-		{5, false, finished, 0},
-		{5, true, limit, busv1.CauseKind_CAUSE_KIND_MESSAGE_LIMIT},
-		{6, true, limit, busv1.CauseKind_CAUSE_KIND_MESSAGE_LIMIT},
-		{4, true, repeated, busv1.CauseKind_CAUSE_KIND_REPEATED_TURN},
+// TestEndCauses takes how a conversation ended from the run: the scenario may have another limit
+// now.
+func TestEndCauses(t *testing.T) {
+	for end, want := range map[busv1.EndReason]busv1.CauseKind{
+		busv1.EndReason_END_REASON_FINISHED:      0,
+		busv1.EndReason_END_REASON_REPEATED_TURN: busv1.CauseKind_CAUSE_KIND_REPEATED_TURN,
+		busv1.EndReason_END_REASON_MESSAGE_LIMIT: busv1.CauseKind_CAUSE_KIND_MESSAGE_LIMIT,
 	} {
-		messages := make([]*worldv1.Message, c.messages)
-		for i := range messages {
-			messages[i] = &worldv1.Message{ConversationActive: proto.Bool(c.active || i < c.messages-1)}
+		causes := endCauses(results.EndName(end), 5)
+		if len(causes) == 0 && want == 0 {
+			continue
 		}
-		end, causes := endOf(messages, 2, &setupv1.Setup{MaxMessages: 3})
-		if end != c.want || len(causes) > 0 != (c.cause > 0) || len(causes) > 0 && (causes[0].GetKind() != c.cause || causes[0].GetIndex() != int32(c.messages)) {
-			t.Errorf("%d messages, active %t: got %v by %v, want %v by %v", c.messages, c.active, end, causes, c.want, c.cause)
+		if len(causes) != 1 || causes[0].GetKind() != want || causes[0].GetRole() != worldv1.Role_ROLE_AGENT || causes[0].GetIndex() != 5 {
+			t.Errorf("%v: got %v, want %v at 5", end, causes, want)
 		}
 	}
 }

@@ -106,6 +106,28 @@ func TestChangedFiles(t *testing.T) {
 	}
 }
 
+// TestLostFiles removes files that the run wrote. That is damage: who leaves out what a run never
+// had would leave out these without a word.
+func TestLostFiles(t *testing.T) {
+	dir, r := t.TempDir(), sampleRollout()
+	storeRun(t, dir, r)
+	if err := errors.Join(os.Remove(filepath.Join(dir, SummaryFile)), os.RemoveAll(filepath.Join(dir, TrajectoriesDirectory))); err != nil {
+		t.Fatal(err)
+	}
+	reader, err := Open(t.Context(), dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, noSummary := reader.Summary()
+	_, noTrajectory := reader.Trajectory(r.Directory, world.Builtin())
+	_, noMessages := reader.Messages(r.Directory)
+	for _, err := range []error{noSummary, noTrajectory, noMessages} {
+		if !errors.Is(err, ErrDamaged) || errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("got %v, want %v alone", err, ErrDamaged)
+		}
+	}
+}
+
 // writeContext writes an execution_context.json below dir.
 func writeContext(t *testing.T, dir, name, content string) {
 	t.Helper()

@@ -81,8 +81,8 @@ func (r *Reader) openRollouts(ctx context.Context) (err error) {
 // Run returns the content of RunFile, nil for a run of the original.
 func (r *Reader) Run() *Run { return r.run }
 
-// Summary reads the summary. It ignores unknown fields. The error wraps fs.ErrNotExist if the file
-// is missing, and ErrDamaged if it is invalid or not that of the run.
+// Summary reads the summary. It ignores unknown fields. The error wraps fs.ErrNotExist if the run
+// has not written it, and ErrDamaged if it is invalid, not that of the run, or lost.
 func (r *Reader) Summary() (*resultfile.Summary, error) {
 	if r.memory != nil {
 		return r.memory.summary, nil
@@ -98,8 +98,8 @@ func (r *Reader) Summary() (*resultfile.Summary, error) {
 }
 
 // Trajectory reads the trajectory of a rollout with the tables of schema. Numbers outside JSON were
-// written as null and stay null. The error wraps fs.ErrNotExist if the rollout does not exist,
-// ErrName for an invalid name, and ErrDamaged for a file that is invalid or not that of the run.
+// written as null and stay null. The error wraps fs.ErrNotExist if the run wrote none, ErrName for
+// an invalid name, and ErrDamaged for a file that is invalid, not that of the run, or lost.
 func (r *Reader) Trajectory(name string, schema *world.Schema) (*resultfile.Trajectory, error) {
 	if !isName(name) {
 		return nil, fmt.Errorf("read trajectory %q: %w", name, ErrName)
@@ -184,11 +184,15 @@ func ReadRunFile(dir string) (*Run, error) {
 // contextPath returns the path of a rollout's context below the run's directory.
 func contextPath(name string) string { return storage.Join(TrajectoriesDirectory, name, contextFile) }
 
+// errMissing is the damage of a file that the run wrote. It is not fs.ErrNotExist, which means that
+// there never was one.
+var errMissing = errors.New("file does not exist")
+
 // readFile reads a file of a run by its path below the run's directory.
 func readFile[T any](r *Reader, name string, parse func([]byte) (*T, error)) (*T, error) {
 	data, err := storage.ReadFile(storage.Join(r.dir, name))
 	if errors.Is(err, fs.ErrNotExist) && r.digests[name] != "" { // the run wrote it
-		return nil, damagedError(r.dir, name, fs.ErrNotExist)
+		return nil, damagedError(r.dir, name, errMissing)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read results: %w", err)

@@ -1,11 +1,11 @@
 package results
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 
 	"github.com/toolsandbox/toolsandbox/original/resultfile"
-	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	"github.com/toolsandbox/toolsandbox/runs/storage"
 )
 
@@ -44,16 +44,30 @@ func ReplaceSummary(dir string, run *Run, summary *resultfile.Summary) error {
 	return writeSummary(dir, content[SummaryFile])
 }
 
-// AddScores records the rollouts that have got a score, since a measure that had failed no longer
-// does. ends has how their conversations ended, by their names: the failure had hidden it.
-func (r *Run) AddScores(ends map[string]busv1.EndReason) {
+// ConversationEnds returns how the conversations ended whose scoring alone failed, by the names of
+// their rollouts.
+func (r *Run) ConversationEnds() map[string]string {
+	ends := make(map[string]string)
+	if r != nil {
+		for _, rollout := range r.Rollouts {
+			if rollout.ConversationEnd != "" {
+				ends[rollout.Name] = rollout.ConversationEnd
+			}
+		}
+	}
+	return ends
+}
+
+// AddScores records the rollouts that have got a score, by their names, since a measure that had
+// failed no longer does. Their end is that of the conversation, which the failure had hidden.
+func (r *Run) AddScores(scored map[string]bool) {
 	if r.Totals != nil {
 		r.Totals.Done, r.Totals.Scored, r.Totals.Ends, r.Totals.FailureClasses = 0, 0, map[string]int{}, map[string]int{}
 	}
 	for i := range r.Rollouts {
 		o := &r.Rollouts[i]
-		if end, ok := ends[o.Name]; ok {
-			o.Scored, o.End, o.FailureClass = true, EndName(end), ""
+		if scored[o.Name] {
+			o.Scored, o.End, o.ConversationEnd, o.FailureClass = true, cmp.Or(o.ConversationEnd, o.End), "", ""
 		}
 		if r.Totals != nil {
 			r.Totals.count(*o)

@@ -47,6 +47,8 @@ type Rollout struct {
 	Calls int
 	// Work is when workers played the rollout.
 	Work []Work
+	// Ended is how its conversation ended, which a failure to score it hides. Unspecified is unknown.
+	Ended busv1.EndReason
 	// Damage is the reason why the trajectory cannot be read, empty if it can.
 	Damage string
 	// Digest is the result of WriteTrajectory.

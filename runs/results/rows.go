@@ -85,7 +85,7 @@ func rolloutRowOf(k key, r Rollout) (rolloutRow, error) {
 		return rolloutRow{}, err
 	}
 	line.Played, err = proto.Marshal(&orchestratorv1.GetTrajectoryResponse{
-		Usage: r.Usage, Answered: r.Answered, Work: workMessages(r.Work), Confidence: r.Confidence,
+		Usage: r.Usage, Answered: r.Answered, Work: workMessages(r.Work), Confidence: r.Confidence, End: &busv1.End{Reason: r.Ended},
 	})
 	return line, err
 }
@@ -168,7 +168,7 @@ func (r rolloutRow) played(known *Shared) (Rollout, error) {
 	return Rollout{
 		Rollout: resultfile.Rollout{Scenario: known.scenario(r), Result: result, Directory: r.Rollout},
 		Usage:   played.GetUsage(), Answered: played.GetAnswered(), Confidence: played.Confidence, Calls: int(r.Calls), Work: WorkOf(played.GetWork()), Damage: text(r.Damage),
-		Digest: r.ContextSHA256, RecordingDigest: r.RecordingSHA256,
+		Digest: r.ContextSHA256, RecordingDigest: r.RecordingSHA256, Ended: played.GetEnd().GetReason(),
 	}, nil
 }
 

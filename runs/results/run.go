@@ -313,8 +313,10 @@ type Outcome struct {
 	ID   string `json:"id"`
 	Seed int64  `json:"seed"`
 	// End is finished, message_limit, repeated_turn, model_failure, infrastructure or cancelled.
-	End    string `json:"end"`
-	Scored bool   `json:"scored"`
+	End string `json:"end"`
+	// ConversationEnd is how the conversation ended if only its scoring failed, else empty.
+	ConversationEnd string `json:"conversation_end,omitempty"`
+	Scored          bool   `json:"scored"`
 	// Calls is the number of the agent's calls of tools. Seconds is the time in which workers played
 	// it, without pauses.
 	Calls   int     `json:"calls"`
@@ -448,6 +450,9 @@ func (r Rollout) Outcome() Outcome {
 		Damage: r.Damage, ContextSHA256: r.Digest, RecordingSHA256: r.RecordingDigest,
 		Confidence: r.Confidence, Scored: resultfile.Scored(r.Result), UserFlags: userFlags(r.Result.GetUserFlags()), Causes: Causes(r.Result.GetCauses()), Usage: usage(r.Usage),
 		Round: r.Result.GetRound(),
+	}
+	if r.Ended != end.GetReason() && r.Ended != busv1.EndReason_END_REASON_UNSPECIFIED {
+		o.ConversationEnd = EndName(r.Ended)
 	}
 	class := end.GetFailureClass()
 	if class == agentgwv1.FailureClass_FAILURE_CLASS_CONTEXT || !o.Scored && class != agentgwv1.FailureClass_FAILURE_CLASS_UNSPECIFIED {

@@ -84,7 +84,7 @@ func (r *Reader) checkParts(ctx context.Context, parts []tablePart) error {
 		delete(missing, name)
 	}
 	for _, name := range slices.Sorted(maps.Keys(missing)) {
-		return damagedError(r.dir, name, fs.ErrNotExist)
+		return damagedError(r.dir, name, errMissing)
 	}
 	return nil
 }

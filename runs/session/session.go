@@ -24,6 +24,7 @@ import (
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/runs/results"
 	"github.com/toolsandbox/toolsandbox/runs/sweep"
 )
 
@@ -154,7 +155,7 @@ func (c *Client) Verify(ctx context.Context, session *toolhostv1.Session) error 
 
 func unknown(name string, known []string) error {
 	hint := "see toolsandbox session list"
-	if nearest := spelling.Nearest(name, known, suggestSlack); nearest != "" {
+	if nearest := spelling.Nearest(name, known, suggestSlack); nearest != "" && results.PlanNumber(name) < 0 {
 		hint = fmt.Sprintf("did you mean %q?", nearest)
 	}
 	return process.UsageErrorf("ID: no session and no scenario is called %q: %s", name, hint)

@@ -324,6 +324,7 @@ func TestFind(t *testing.T) {
 		{"u", "u"},
 		{"alone", "t.0"},
 		{"switches", "ID: scenario switches has 4 sessions: give the id of one: s.0, s.1, s.2, …"},
+		{"s.3", `ID: no session and no scenario is called "s.3": see toolsandbox session list`}, // s.2 is another rollout
 		{"alonf", `ID: no session and no scenario is called "alonf": did you mean "alone"?`},
 		{"something else", `ID: no session and no scenario is called "something else": see toolsandbox session list`},
 		{"", `ID: no session and no scenario is called "": did you mean "u"?`},

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 )
 
 // local is the file system.
@@ -61,6 +62,9 @@ func (local) list(name string) ([]string, error) {
 // write reuses the temporary file of a crash.
 func (s local) write(name string, data []byte, lasting bool) (err error) {
 	old, missing := os.Stat(name)
+	if missing == nil && old.IsDir() {
+		return &fs.PathError{Op: "write", Path: name, Err: syscall.EISDIR}
+	}
 	file, err := s.create(name)
 	if err != nil {
 		return err

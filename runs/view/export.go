@@ -55,7 +55,7 @@ func (v *Viewer) write(ctx context.Context, dir string, proofs bool, stderr io.W
 func (v *Viewer) Export(ctx context.Context, dir string) (count int, size int64, err error) {
 	entries, err := os.ReadDir(dir)
 	if err == nil && len(entries) > 0 {
-		return 0, 0, process.UsageErrorf("--export: %s is not empty", dir)
+		return 0, 0, process.UsageErrorf("%s is not empty: choose another directory for the pages", dir)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return 0, 0, fmt.Errorf("export: %w", err)

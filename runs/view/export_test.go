@@ -41,7 +41,7 @@ func TestExportDamaged(t *testing.T) {
 	pages := linkedPages(t, dir)
 	for name, want := range map[string]string{
 		"A/turn_off_wifi.html": "Done.", "A/turn_off_wifi.html?world-0": "SETTING",
-		"A/is_cellular_on.html": "damaged", "A/wifi_was_on_already.html": "The run has no trajectory of this rollout.",
+		"A/is_cellular_on.html": "damaged", "A/wifi_was_on_already.html": "execution_context.json is damaged: file does not exist",
 	} {
 		if !strings.Contains(pages[name], want) {
 			t.Errorf("%s: got\n%s\nwant %q in it", name, pages[name], want)

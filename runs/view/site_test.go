@@ -24,9 +24,7 @@ import (
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/runs/analysis"
-	"github.com/toolsandbox/toolsandbox/runs/play"
 	"github.com/toolsandbox/toolsandbox/runs/report"
-	"github.com/toolsandbox/toolsandbox/runs/results"
 	"github.com/toolsandbox/toolsandbox/runs/standalone"
 	"github.com/toolsandbox/toolsandbox/runs/sweep"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/player"
@@ -388,7 +386,7 @@ func TestSiteOfDeletedDirectory(t *testing.T) {
 	if err := os.RemoveAll(dir); err != nil {
 		t.Fatal(err)
 	}
-	if body := fetch(t, address+"A/turn_off_wifi.html"); !strings.Contains(body, "The run has no trajectory of this rollout.") {
+	if body := fetch(t, address+"A/turn_off_wifi.html"); !strings.Contains(body, "execution_context.json is damaged: file does not exist") {
 		t.Errorf("after: got\n%s\nwant what is missing", body)
 	}
 	if body := fetch(t, address+"rollouts.html"); !strings.Contains(body, "1 of 1 rollouts") {
@@ -399,30 +397,6 @@ func TestSiteOfDeletedDirectory(t *testing.T) {
 	}
 	if _, err := OpenAll(t.Context(), []string{filepath.Join(dir, "gone")}, false, io.Discard, known, nil); err == nil {
 		t.Error("missing directory: got no error")
-	}
-}
-
-// TestSiteOfKilledRun opens a run whose process was killed: its socket is left, and nobody listens.
-func TestSiteOfKilledRun(t *testing.T) {
-	dir := t.TempDir()
-	if err := results.WriteRun(dir, &results.Run{SweepID: "s", SpecDigest: "d"}); err != nil {
-		t.Fatal(err)
-	}
-	if err := results.WriteFile(play.Socket(dir), nil); err != nil {
-		t.Fatal(err)
-	}
-	sources, err := OpenAll(t.Context(), []string{dir}, false, io.Discard, noScenarios, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	listener, err := Listen(t.Context(), "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
-	if err := NewSite(sources, noScenarios, noEvaluator, "").Serve(ctx, listener); err == nil || !strings.Contains(err.Error(), "has no results yet") {
-		t.Errorf("got %v, want that the run has no results yet", err)
 	}
 }
 

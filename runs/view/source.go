@@ -95,6 +95,15 @@ func (d *directory) isPlayed() bool {
 	return err == nil
 }
 
+// isWritten reports whether the run has its results: the summary comes after the end in RunFile.
+func (d *directory) isWritten(ctx context.Context) bool {
+	reader, err := results.Open(ctx, d.path, nil)
+	if err == nil {
+		_, err = reader.Summary()
+	}
+	return err == nil
+}
+
 func (d *directory) load(ctx context.Context) (*analysis.Run, error) {
 	run, err := interchange.Load(ctx, d.path, d.acceptEdits, d.warnings)
 	if errors.Is(err, interchange.ErrFormat) {
@@ -168,19 +177,20 @@ func (d *directory) Follow(ctx context.Context, changed func(report.SweepDetail)
 		d.followed = true
 		d.mu.Unlock()
 	}()
-	run, err := results.ReadRunFile(d.path)
+	played, err := results.ReadRunFile(d.path)
 	if err != nil || !d.isPlayed() {
 		return nil
 	}
 	var last report.SweepDetail
-	err = play.WithSocket(d.path)(ctx, standalone.DefaultConfig(), rpc.Options{Logger: slog.New(slog.DiscardHandler)}, func(ctx context.Context, node *rpc.Node) error {
-		live := newSweep(orchestratorv1.NewOrchestratorServiceClient(node.Conn(rpc.Orchestrator)), run.SweepID, d.path, d.scenarios)
-		live.fork = run.Fork
+	answered := false
+	_ = play.WithSocket(d.path)(ctx, standalone.DefaultConfig(), rpc.Options{Logger: slog.New(slog.DiscardHandler)}, func(ctx context.Context, node *rpc.Node) error {
+		live := newSweep(orchestratorv1.NewOrchestratorServiceClient(node.Conn(rpc.Orchestrator)), played.SweepID, d.path, d.scenarios)
+		live.fork = played.Fork
 		d.mu.Lock()
 		d.live = live
 		d.mu.Unlock()
 		return live.Follow(ctx, func(now report.SweepDetail) {
-			last = now
+			last, answered = now, true
 			changed(now)
 		})
 	})
@@ -190,24 +200,28 @@ func (d *directory) Follow(ctx context.Context, changed func(report.SweepDetail)
 	settled, cancel := context.WithTimeout(ctx, settleWait)
 	defer cancel()
 	d.settle(settled)
-	if run, readErr := results.ReadRunFile(d.path); readErr == nil && run.Ended != nil {
+	run, readErr := results.ReadRunFile(d.path)
+	ended := readErr == nil && run.Ended != nil
+	if ended || !answered {
 		d.mu.Lock()
 		d.live = nil
 		d.mu.Unlock()
-		err = nil
 	}
-	changed(last)
-	if d.sweep() != nil { // a process that was killed leaves what it had sent
+	if !answered { // the socket is left of a process that was killed
 		return nil
 	}
-	return err
+	changed(last)
+	if ended {
+		return nil
+	}
+	return report.Warn(d.warnings, "the process that played the run in %s has ended, but not its run: what it sent is shown", d.path)
 }
 
 // settle waits until the process that plays the run has written its results, or is gone.
 func (d *directory) settle(ctx context.Context) {
 	ticker := time.NewTicker(settlePoll)
 	defer ticker.Stop()
-	for d.isPlayed() {
+	for d.isPlayed() || !d.isWritten(ctx) {
 		target, closeTarget, err := rpc.SocketTarget(ctx, play.Socket(d.path))
 		if err != nil && target == "" {
 			return

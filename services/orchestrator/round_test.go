@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/testing/protocmp"
 
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
@@ -158,4 +160,16 @@ func TestRoundAfterCancellation(t *testing.T) {
 		expect(t, next, id)
 	}
 	expect(t, next, "end, cancelled false", "")
+}
+
+// TestCreateSweepRefusesDamaged names rollouts of no sweep and of another one as damaged.
+func TestCreateSweepRefusesDamaged(t *testing.T) {
+	i := installServer(t)
+	i.create(t, "s", spec("one"))
+	for _, damaged := range []string{"t.1", "s.0", "t.*", ""} {
+		_, err := i.client.CreateSweep(within(t), &orchestratorv1.CreateSweepRequest{SweepId: "t", Spec: spec("one"), Round: 1, Damaged: []string{"t.0", damaged}})
+		if status.Code(err) != codes.InvalidArgument || !strings.Contains(err.Error(), "expected rollouts of t") {
+			t.Errorf("damaged %q: got %v, want %v", damaged, err, codes.InvalidArgument)
+		}
+	}
 }

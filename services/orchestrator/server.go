@@ -41,6 +41,9 @@ var errFork = errors.New("fork")
 // errTooLarge: a sweep has too many rollouts.
 var errTooLarge = errors.New("too many rollouts")
 
+// errUnknownRollout: a rollout is not of the sweep.
+var errUnknownRollout = errors.New("unknown rollout")
+
 // MaxRollouts is the maximum number of rollouts of a sweep. An orchestrator has all of them in
 // memory while it queues some.
 const MaxRollouts = 500_000
@@ -74,6 +77,7 @@ func statusOf(err error) error {
 		{Err: errUnknownTool, Code: codes.InvalidArgument},
 		{Err: errFork, Code: codes.InvalidArgument},
 		{Err: errTooLarge, Code: codes.InvalidArgument},
+		{Err: errUnknownRollout, Code: codes.InvalidArgument},
 		{Err: errNotGranted, Code: codes.PermissionDenied},
 		{Err: errBudget, Code: codes.ResourceExhausted},
 		{Err: rollout.ErrLog, Code: codes.DataLoss},
@@ -107,7 +111,7 @@ func (s *server) traceSweep(ctx context.Context, req *orchestratorv1.CreateSweep
 
 func (s *server) createSweep(ctx context.Context, req *orchestratorv1.CreateSweepRequest) (total, done int, err error) {
 	id, spec := req.GetSweepId(), req.GetSpec()
-	if err := errors.Join(checkGrant(ctx, spec), checkFork(spec), checkSize(spec)); err != nil {
+	if err := errors.Join(checkGrant(ctx, spec), checkFork(spec), checkSize(spec), checkDamaged(req)); err != nil {
 		return 0, 0, err
 	}
 	if err := s.checkTools(ctx, spec); err != nil {
@@ -175,13 +179,28 @@ func checkFork(spec *orchestratorv1.SweepSpec) error {
 
 // checkSize rejects a sweep with more rollouts than MaxRollouts.
 func checkSize(spec *orchestratorv1.SweepSpec) error {
-	n := plan.Size(&busv1.Sweep{
-		Scenarios: make([]*busv1.SweepScenario, len(spec.GetScenarios())), Agents: spec.GetAgents(), Users: spec.GetUsers(), Trials: spec.GetTrials(),
-	})
-	if n > MaxRollouts {
+	if n := plan.Size(sizeOf("", spec)); n > MaxRollouts {
 		return fmt.Errorf("%w: %d given, expected at most %d: split the sweep", errTooLarge, n, MaxRollouts)
 	}
 	return nil
+}
+
+// checkDamaged rejects rollouts of another sweep, and what is no id.
+func checkDamaged(req *orchestratorv1.CreateSweepRequest) error {
+	sweep := sizeOf(req.GetSweepId(), req.GetSpec())
+	for _, id := range req.GetDamaged() {
+		if !plan.Has(sweep, id) {
+			return fmt.Errorf("%w: damaged: %q given, expected rollouts of %s", errUnknownRollout, id, req.GetSweepId())
+		}
+	}
+	return nil
+}
+
+// sizeOf returns a sweep with what its size depends on.
+func sizeOf(id string, spec *orchestratorv1.SweepSpec) *busv1.Sweep {
+	return &busv1.Sweep{
+		Id: id, Scenarios: make([]*busv1.SweepScenario, len(spec.GetScenarios())), Agents: spec.GetAgents(), Users: spec.GetUsers(), Trials: spec.GetTrials(),
+	}
 }
 
 // selected returns the jobs of selected rollouts of a plan, all without a selection.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -45,16 +46,26 @@ func Main(args []string, stdout, stderr io.Writer) int {
 	root.SetArgs(args)
 	cmd, err := root.ExecuteContextC(ctx)
 	err = process.ErrorSource(cmd.Flags(), err)
-	if err != nil && !errors.Is(err, process.ErrUsage) && isUsage(err) {
+	switch {
+	case err == nil, errors.Is(err, process.ErrUsage):
+	case isUsage(err):
 		err = process.UsageErrorf("%w: see --help", err)
+	case isOtherKind(err):
+		err = process.UsageErrorf("%w", err)
 	}
 	return process.ReportError(stderr, "toolsandbox", err)
 }
 
 // isUsage recognises cobra's own errors, which have no type.
 func isUsage(err error) bool {
-	beginnings := []string{"unknown flag", "unknown shorthand", "required flag", "accepts ", "requires ", "invalid argument", "flag needs"}
+	beginnings := []string{"unknown command", "unknown flag", "unknown shorthand", "required flag", "accepts ", "requires ", "invalid argument", "flag needs"}
 	return slices.ContainsFunc(beginnings, func(beginning string) bool { return strings.HasPrefix(err.Error(), beginning) })
+}
+
+// isOtherKind recognises a file that was given in place of a directory, or the other way round. No
+// command writes anything to either.
+func isOtherKind(err error) bool {
+	return errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.EISDIR)
 }
 
 func newRoot() *cobra.Command {

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -164,6 +165,36 @@ func TestRunRecords(t *testing.T) {
 	}
 	checkExplained(t, records, out)
 	checkReplayed(t, out)
+}
+
+// TestRunRecordsInPart ends with an answer less than wanted. EuroEval's own file, which others
+// publish, is missing until --resume has got it.
+func TestRunRecordsInPart(t *testing.T) {
+	t.Parallel()
+	answering := newRecordServer(t, nil)
+	var repaired atomic.Bool
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil || !repaired.Load() && bytes.Contains(body, []byte("Pay three.")) {
+			http.Error(w, `{"error":{"message":"no"}}`, http.StatusBadRequest)
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		answering.Config.Handler.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	out := filepath.Join(t.TempDir(), "out")
+	arguments := []string{"run", "--pack", writeRecords(t), "--agent", "openai:m", "--base-url", server.URL + "/v1", "--out", out, "--iterations", "3", "--resume"}
+	for _, want := range []struct{ code, answers int }{{1, 2}, {0, 3}} {
+		var stdout, stderr bytes.Buffer
+		code := Main(arguments, &stdout, &stderr)
+		answers := len(readEuroEval(t, out).Answers)
+		_, err := os.Stat(filepath.Join(out, euroeval.ResultsName))
+		if code != want.code || answers != want.answers || (err == nil) != (code == 0) {
+			t.Errorf("got code %d, %d answers and %v for %s, want %+v:\n%s", code, answers, err, euroeval.ResultsName, want, &stderr)
+		}
+		repaired.Store(true)
+	}
 }
 
 // checkExplained checks that explain shows both verdicts and that score keeps them.

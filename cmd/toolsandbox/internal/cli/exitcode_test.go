@@ -60,10 +60,34 @@ func TestExitCodes(t *testing.T) {
 			}
 		}
 	}
-	for line, want := range map[string]int{"version": 0, "run": 2, "nonsense": 2, "run --agent oracle --pack nowhere": 2, "explain nowhere x": 2, "scenario show nothing": 2} {
+	for line, want := range map[string]int{"version": 0, "run": 2, "nonsense": 2, "completion bash nonsense": 2, "run --agent oracle --pack nowhere": 2, "explain nowhere x": 2, "scenario show nothing": 2} {
 		if code, _, stderr := command(strings.Fields(line)...); code != want {
 			t.Errorf("%s: got code %d, want %d\n%s", line, code, want, stderr)
 		}
+	}
+}
+
+// TestExitCodeOfOtherKind gives commands a file in place of a directory, or the other way round.
+func TestExitCodeOfOtherKind(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if code, _, stderr := command("run", "--agent", "oracle", "--out", "out", "turn_off_wifi"); code != 0 {
+		t.Fatalf("got code %d\n%s", code, stderr)
+	}
+	if err := os.WriteFile("file", []byte("text"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{
+		"run --agent oracle --out file turn_off_wifi", "run --agent oracle --out file/out turn_off_wifi", "run --agent oracle --out file --resume turn_off_wifi",
+		"run --agent oracle --out new --data-dir file turn_off_wifi", "run --replay file --out new", "run --fork file/turn_off_wifi@1 --out new",
+		"score file", "explain file turn_off_wifi", "explain out turn_off_wifi --html out", "export file --to csv --out new", "export out --to atif --out file",
+		"view out --export file", "report out --plots file", "session list --out file", "sweep list --out file", "pack new file",
+	} {
+		if code, stdout, stderr := command(strings.Fields(line)...); code != process.ExitUsage || !strings.Contains(stderr, "file") && !strings.Contains(stderr, "out") {
+			t.Errorf("%s: got code %d and\n%s%s\nwant %d and the path", line, code, stdout, stderr, process.ExitUsage)
+		}
+	}
+	if _, _, stderr := command("score", "file"); !strings.Contains(stderr, "RUN: file holds no finished run") {
+		t.Errorf("score file: got %s, want that it holds no run", stderr)
 	}
 }
 

@@ -280,3 +280,26 @@ func compiledSchema(t *testing.T, text string) *jsonschema.Schema {
 	}
 	return schema
 }
+
+// TestSessionsOfExperiment names a rollout of one run of an experiment, whose runs share their
+// data.
+func TestSessionsOfExperiment(t *testing.T) {
+	writeSettings(t, "scenarios: [turn_off_wifi]\nagent: [oracle, unhelpful]\n")
+	if code, _, stderr := experiment("--trials", "2"); code != 0 {
+		t.Fatalf("got %d and\n%s", code, stderr)
+	}
+	for _, agent := range []string{"oracle", "unhelpful"} {
+		run, err := results.ReadRun(filepath.Join("out", "agent="+agent))
+		if err != nil {
+			t.Fatal(err)
+		}
+		code, stdout, stderr := command("session", "show", "turn_off_wifi_trial_1", "--table", "SETTING", "--out", filepath.Join("out", "agent="+agent))
+		if want := "session " + run.Rollouts[1].ID + ","; code != 0 || !strings.HasPrefix(stdout, want) {
+			t.Errorf("%s: got %d,\n%s%s\nwant %s", agent, code, stdout, stderr, want)
+		}
+		code, stdout, stderr = command("session", "exchanges", "turn_off_wifi_trial_1", "--out", filepath.Join("out", "agent="+agent))
+		if want := "no exchange with a model is recorded of session " + run.Rollouts[1].ID; code != 0 || stdout != "" || !strings.Contains(stderr, want) {
+			t.Errorf("%s: exchanges: got %d,\n%s%s\nwant %s", agent, code, stdout, stderr, want)
+		}
+	}
+}

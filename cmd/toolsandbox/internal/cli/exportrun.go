@@ -89,14 +89,19 @@ func (o *exportRunOptions) run(ctx context.Context, dir string, stdout, stderr i
 	if len(o.tables) == 0 {
 		o.tables = results.TableNames()
 	}
-	var paths []string
+	var paths, left []string
 	if whole {
-		paths, err = interchange.Write(o.to, o.out, reader, summary)
+		paths, left, err = interchange.Write(o.to, o.out, reader, summary)
 	} else {
 		paths, err = reader.ExportFiles(o.out, o.tables, o.to)
 	}
 	if err != nil {
 		return o.explain(dir, err)
+	}
+	if len(left) > 0 {
+		if err := report.Warn(stderr, "%d of %d rollouts are left out: %s", len(left), len(summary.Scenarios), strings.Join(left, ", ")); err != nil {
+			return err
+		}
 	}
 	return printf(stdout, "%s", strings.Join(paths, "\n"))
 }

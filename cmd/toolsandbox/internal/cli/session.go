@@ -30,7 +30,7 @@ func newSession() *cobra.Command {
 		Use:   "session",
 		Short: "Inspect, fork, replay and delete the worlds of a run",
 		Long: `session reads the data of a run. A session is the world of one rollout: its tables at every message. ID is the id of a session,
-the name of a scenario that has exactly one, or a rollout's path, such as out/trajectories/turn_off_wifi. session does not continue an interrupted run.`,
+the name of a scenario that has exactly one, or a rollout's name or path, such as out/trajectories/turn_off_wifi. session does not continue an interrupted run.`,
 		Example: `  toolsandbox run --agent oracle --out out
   toolsandbox session list --out out
   toolsandbox session show turn_off_wifi --out out --at 3
@@ -109,13 +109,17 @@ func (p *sessionSource) rejectUnused() error {
 	return nil
 }
 
-// locate returns the session that an argument names. The path of a rollout names its run as well.
+// locate returns the session that an argument names. The path of a rollout names its run as well;
+// the name of one is that of a rollout of the run in --out, whose experiment may have others.
 func (p *sessionSource) locate(id string) string {
 	run, rollout := results.Locate(id)
-	if rollout == "" {
+	switch {
+	case rollout == "" && (p.installation.Network.Remote || p.dataDir != ""):
 		return id
-	}
-	if !p.installation.Network.Remote && !p.flags.Changed("out") {
+	case rollout == "":
+		rollout = id
+		run, _ = results.Locate(p.out)
+	case !p.installation.Network.Remote && !p.flags.Changed("out"):
 		p.out = run
 	}
 	if record, err := results.ReadRun(run); err == nil {

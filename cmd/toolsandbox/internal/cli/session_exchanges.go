@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/toolsandbox/toolsandbox/runs/play"
+	"github.com/toolsandbox/toolsandbox/runs/report"
 	"github.com/toolsandbox/toolsandbox/runs/results"
 	"github.com/toolsandbox/toolsandbox/runs/session"
 )
@@ -30,7 +31,11 @@ conversation holds the same.`,
 				if err != nil {
 					return err
 				}
-				return results.PrintExchanges(cmd.OutOrStdout(), play.Exchanges(items))
+				exchanges := play.Exchanges(items)
+				if len(exchanges) == 0 {
+					return report.Warn(cmd.ErrOrStderr(), "no exchange with a model is recorded of session %s", found.GetId())
+				}
+				return results.PrintExchanges(cmd.OutOrStdout(), exchanges)
 			})
 		},
 	}

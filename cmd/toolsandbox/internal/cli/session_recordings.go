@@ -15,7 +15,7 @@ func newSessionRecordings(from *sessionSource) *cobra.Command {
 		Long: `recordings prints the answers of hosted services in a session with --services live or --services record, in YAML, as the
 recordings of a scenario. With them the scenario needs no network. If a request has two answers, the first counts. Comments
 name the failed requests.`,
-		Example: "  toolsandbox session recordings weather_tomorrow --out out > recordings.yaml",
+		Example: "  toolsandbox session recordings weather_last_monday --out out > recordings.yaml",
 		Args:    positional("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id := from.locate(args[0])

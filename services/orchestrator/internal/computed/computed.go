@@ -5,6 +5,7 @@ package computed
 
 import (
 	"fmt"
+	"runtime/debug"
 
 	"github.com/toolsandbox/toolsandbox/internal/turn"
 	"github.com/toolsandbox/toolsandbox/internal/world"
@@ -44,9 +45,27 @@ func Plays(player *agentgwv1.Player) bool {
 	return false
 }
 
-// Turn plays the next turn. Safe for concurrent use. The error is a *turn.Mistake, or says that the
-// player cannot play the role.
-func Turn(player *agentgwv1.Player, p *Position) ([]*worldv1.Message, error) {
+// PanicError is a panic while a turn was computed. A turn is a function that changes nothing and
+// holds no lock, so its panic leaves nothing half-done. It would end each worker that gets the
+// rollout, one after another.
+type PanicError struct {
+	Player string
+	Reason any
+	Stack  []byte
+}
+
+func (e *PanicError) Error() string {
+	return fmt.Sprintf("the turn of %s panicked, which is a fault of the program: %v", e.Player, e.Reason)
+}
+
+// Turn plays the next turn. Safe for concurrent use. The error is a *turn.Mistake or a *PanicError,
+// or says that the player cannot play the role.
+func Turn(player *agentgwv1.Player, p *Position) (messages []*worldv1.Message, err error) {
+	defer func() {
+		if reason := recover(); reason != nil {
+			messages, err = nil, &PanicError{player.GetName(), reason, debug.Stack()}
+		}
+	}()
 	if p.Role != worldv1.Role_ROLE_AGENT && player.GetScripted() == nil {
 		return nil, fmt.Errorf("%s cannot play the %s", player.GetName(), world.RoleName(p.Role))
 	}

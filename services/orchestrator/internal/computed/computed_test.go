@@ -119,6 +119,15 @@ func TestRefusedTurns(t *testing.T) {
 	}
 }
 
+// TestPanickingTurn panics within a turn: that fails the rollout, and not the process.
+func TestPanickingTurn(t *testing.T) {
+	got, err := Turn(randomly(1), &Position{Role: agent, Tools: scrambled(), View: func() []*worldv1.Message { panic("no view") }})
+	panicked, ok := errors.AsType[*PanicError](err)
+	if !ok || got != nil || panicked.Player != "random" || panicked.Reason != "no view" || !strings.Contains(string(panicked.Stack), "TestPanickingTurn") {
+		t.Errorf("got %v and %v, want the panic with its stack", got, err)
+	}
+}
+
 // TestRandomIsDeterministic compares turns of the random agent: they depend on the sum of the seeds
 // and on the position.
 func TestRandomIsDeterministic(t *testing.T) {

@@ -30,6 +30,9 @@ func (r *runner) compute(ctx context.Context, role worldv1.Role, player *agentgw
 	if mistake, ok := errors.AsType[*turn.Mistake](err); ok {
 		return nil, playerFailure(role, turn.Failed(agentgwv1.FailureClass_FAILURE_CLASS_MODEL, mistake.Exception, mistake.Detail).GetFailure())
 	}
+	if panicked, ok := errors.AsType[*computed.PanicError](err); ok {
+		r.peers.Logger.Error("computed turn panicked", "rollout", r.rollout.GetId(), "panic", panicked.Reason, "stack", string(panicked.Stack))
+	}
 	if err != nil {
 		return nil, infrastructureEnd(err)
 	}
