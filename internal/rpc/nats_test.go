@@ -141,7 +141,10 @@ func TestLongPasswordChanges(t *testing.T) {
 	stop()
 	write("evaluator", "second")
 	natstest.Serve(t, server)
-	for ticker := time.Tick(connectInterval); conn.Stats().Reconnects < 3 && !conn.IsClosed(); <-ticker { // the statistics count attempts
+	ticker := time.NewTicker(connectInterval)
+	defer ticker.Stop()
+	for conn.Stats().Reconnects < 3 && !conn.IsClosed() { // the statistics count attempts
+		<-ticker.C
 	}
 	write("ours", "second")
 	select {

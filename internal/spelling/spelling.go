@@ -67,10 +67,10 @@ func Distance(from, to string) int {
 	for j := range row {
 		row[j] = j
 	}
-	for i := range len(a) {
+	for i := range a {
 		diagonal := row[0]
 		row[0] = i + 1
-		for j := range len(b) {
+		for j := range b {
 			cost := diagonal
 			if a[i] != b[j] {
 				cost++

@@ -319,8 +319,9 @@ func (w *programWriter) leaf(kind string) string {
 func TestDefects(t *testing.T) {
 	infinity := new(big.Float).SetInf(false)
 	var none []int
+	at := 0
 	for _, defect := range []func(){
-		func() { new(big.Float).Sub(infinity, infinity) }, func() { new(big.Int).Div(big.NewInt(1), new(big.Int)) }, func() { none[len(none)]++ },
+		func() { new(big.Float).Sub(infinity, infinity) }, func() { new(big.Int).Div(big.NewInt(1), new(big.Int)) }, func() { none[at]++ },
 	} {
 		failure := recoverPanic(defect)
 		got, ok := errors.AsType[*python.Exception](new(machine).outcomeError(failure))

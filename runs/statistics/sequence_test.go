@@ -34,8 +34,8 @@ func TestSequenceReference(t *testing.T) {
 }
 
 // TestBettingCovers looks at an interval after every draw of skewed scores: it misses the mean in
-// few runs, whenever anybody looks. Their order does not count (TestBettingWithoutOrder), so draws with
-// as many misses have one interval.
+// few runs, whenever anybody looks. Their order does not count (TestBettingWithoutOrder), so draws
+// with as many misses have one interval.
 func TestBettingCovers(t *testing.T) {
 	const runs, draws, mean = 300, 80, 0.9
 	random, missed := rand.New(rand.NewPCG(7, 8)), 0

@@ -173,7 +173,8 @@ func (b *budget) add(control *busv1.SweepControl) {
 }
 
 // budgetCheck returns the check that a sweep fits into the budgets of the caller's team beside the
-// team's other sweeps, nil if that has none. Of each sweep the largest limit counts that it has had.
+// team's other sweeps, nil if the team has no budget. Of each sweep the largest limit counts that
+// it has had.
 func (s *server) budgetCheck(ctx context.Context, id string) func(*busv1.SweepControl) error {
 	caller := access.FromContext(ctx)
 	if caller.IsAdmin() || caller.Grant.Spend == 0 && caller.Grant.Tokens == 0 && caller.Grant.Rollouts == 0 {

@@ -101,7 +101,8 @@ func jsonShapes() []jsonShape {
 	}
 }
 
-// TestLongJSON checks that stdout of commands with --json contains only JSON values with these fields.
+// TestLongJSON checks that stdout of commands with --json contains only JSON values with these
+// fields.
 func TestLongJSON(t *testing.T) {
 	here, err := filepath.Abs(".")
 	if err != nil {

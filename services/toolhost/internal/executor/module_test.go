@@ -11,7 +11,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/tool"
 )
 
-// TestLongSlowModuleTools checks that the steps of a pack's tools limit the search for a failing order.
+// TestLongSlowModuleTools checks that the steps of a pack's tools limit the search for a failing
+// order.
 func TestLongSlowModuleTools(t *testing.T) {
 	const source = `
 def slow(name: str) -> int:
