@@ -371,11 +371,7 @@ func (c *Selection) SourceNames() string {
 
 // NoScenario returns the error of sources without a scenario.
 func (c *Selection) NoScenario() error {
-	hint := ""
-	for _, path := range c.PackPaths {
-		hint = cmp.Or(hint, otherEnding(path))
-	}
-	return process.UsageErrorf("no scenario in %s%s", c.SourceNames(), hint)
+	return process.UsageErrorf("no scenario in %s", c.SourceNames())
 }
 
 // VariantNames returns the names that select variants.

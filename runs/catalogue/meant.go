@@ -62,15 +62,6 @@ func meantPack(name string) string {
 	if exists(name, results.RunFile) {
 		return "; it is the directory of a run: --replay " + report.ShellWord(name) + " plays its scenarios again"
 	}
-	return otherEnding(name)
-}
-
-// otherEnding returns the suffix of a message about a directory whose files have another ending
-// than those of packs, empty for others.
-func otherEnding(name string) string {
-	if others, err := filepath.Glob(filepath.Join(name, "*.yml")); err == nil && len(others) > 0 {
-		return "; a pack's files end in .yaml, not in .yml"
-	}
 	return ""
 }
 
