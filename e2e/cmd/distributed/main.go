@@ -21,7 +21,7 @@ import (
 type options struct {
 	root, dir, agent string
 	trials, parallel int
-	turns, cores     int
+	turns            int
 	teams            bool
 	report           *log.Logger
 }
@@ -34,7 +34,6 @@ func main() {
 	flag.IntVar(&o.trials, "trials", 1, "trials of each scenario of the catalogue")
 	flag.IntVar(&o.parallel, "parallel", 64, "concurrent rollouts of a run")
 	flag.IntVar(&o.turns, "turns", 1, "how often each of the two plays the run, one after the other")
-	flag.IntVar(&o.cores, "cores", 0, "cores of each service and of NATS, as a pod's limit sets them (0: all)")
 	flag.BoolVar(&o.teams, "teams", false, "let two teams play the run over the services at once, each with its own token")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -55,9 +54,6 @@ func (o *options) run(ctx context.Context) (err error) {
 		return err
 	}
 	config := cluster.Config{Bin: filepath.Join(o.dir, "bin"), Dir: filepath.Join(o.dir, "data")}
-	if o.cores > 0 {
-		config.Env = []string{"GOMAXPROCS=" + strconv.Itoa(o.cores)}
-	}
 	if err := os.MkdirAll(config.Dir, 0o755); err != nil {
 		return err
 	}
