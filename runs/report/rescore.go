@@ -9,6 +9,7 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
+	"github.com/toolsandbox/toolsandbox/internal/process"
 	"github.com/toolsandbox/toolsandbox/original/resultfile"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	"github.com/toolsandbox/toolsandbox/runs/output"
@@ -67,6 +68,20 @@ func NewRescore() *Rescore {
 
 // Scored returns the number of rollouts that were scored.
 func (r *Rescore) Scored() int { return len(r.Moved) + r.Unmoved }
+
+// CheckScored rejects a command that scores nothing of the run in dir, with the scenarios of the
+// named sources. Rollouts that ended in a failure need no score. The error wraps process.ErrUsage.
+func (r *Rescore) CheckScored(dir, sources string) error {
+	switch {
+	case r.Scored() > 0:
+		return nil
+	case len(r.NoScenario) > 0:
+		return process.UsageErrorf("RUN: nothing in %s can be scored: %s has no scenario of it: give the run's --pack", dir, sources)
+	case len(r.NoTrajectory) > 0:
+		return process.UsageErrorf("RUN: nothing in %s can be scored: it has no trajectory of %d rollouts", dir, len(r.NoTrajectory))
+	}
+	return nil
+}
 
 // Add compares the entries of one rollout.
 func (r *Rescore) Add(before, after *resultfile.ScenarioResult, evaluation *evaluationv1.Evaluation) {

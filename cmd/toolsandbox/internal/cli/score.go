@@ -74,7 +74,7 @@ func (o *scoreOptions) run(ctx context.Context, dir string, patterns []string, s
 		return err
 	}
 	outcome, changed := again.Outcome, again.Changed()
-	if err := o.checkScored(dir, outcome); err != nil {
+	if err := outcome.CheckScored(dir, o.scorer.catalogue.SourceNames()); err != nil {
 		return err
 	}
 	if o.write && o.scorer.acceptEdits {
@@ -105,17 +105,4 @@ func (o *scoreOptions) run(ctx context.Context, dir string, patterns []string, s
 		_, err = fmt.Fprintf(stderr, "nothing written: add --write to replace %s\n", storage.Join(dir, results.RunFile))
 	}
 	return err
-}
-
-// checkScored rejects a command that scores nothing. Rollouts that ended in a failure need none.
-func (o *scoreOptions) checkScored(dir string, outcome *report.Rescore) error {
-	switch {
-	case outcome.Scored() > 0:
-		return nil
-	case len(outcome.NoScenario) > 0:
-		return process.UsageErrorf("RUN: nothing in %s can be scored: %s has no scenario of it: give the run's --pack", dir, o.scorer.catalogue.SourceNames())
-	case len(outcome.NoTrajectory) > 0:
-		return process.UsageErrorf("RUN: nothing in %s can be scored: it has no trajectory of %d rollouts", dir, len(outcome.NoTrajectory))
-	}
-	return nil
 }
