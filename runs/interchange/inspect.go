@@ -252,14 +252,20 @@ func (e *exporter) inspectSample(r rollout) inspectSample {
 	return sample
 }
 
-// inspectUsage returns the reported usage by model. A model that plays both roles has the sum.
+// inspectUsage returns the usage by model, of those whose tokens are all known. A model that plays both roles has the sum.
 func (e *exporter) inspectUsage(of *results.Usage) map[string]inspectUsage {
-	all := make(map[string]inspectUsage)
+	all, inPart := make(map[string]inspectUsage), make(map[string]bool)
 	add := func(player results.Player, used *results.RoleUsage) {
-		if used == nil || used.InputTokens == nil || used.OutputTokens == nil {
+		if used == nil {
 			return
 		}
 		name, dollars := modelName(player), used.CostUSD
+		input, output, ok := used.Tokens()
+		if !ok || inPart[name] { // readers take a part for the whole
+			inPart[name] = true
+			delete(all, name)
+			return
+		}
 		sum, twice := all[name]
 		if twice && dollars != nil && sum.Cost != nil {
 			both := *dollars + *sum.Cost
@@ -275,7 +281,7 @@ func (e *exporter) inspectUsage(of *results.Usage) map[string]inspectUsage {
 			reasoning = *used.ReasoningTokens
 		}
 		all[name] = inspectUsage{
-			sum.Input + *used.InputTokens - cached, sum.Output + *used.OutputTokens, sum.Total + *used.InputTokens + *used.OutputTokens,
+			sum.Input + input - cached, sum.Output + output, sum.Total + input + output,
 			sum.Cached + cached, sum.Reasoning + reasoning, dollars,
 		}
 	}

@@ -105,6 +105,23 @@ func TestInspectUsage(t *testing.T) {
 	}
 }
 
+// TestUsageInPart exports no tokens of a model of which a request reported none, whichever role it
+// played.
+func TestUsageInPart(t *testing.T) {
+	input, output := int64(9), int64(3)
+	known, inPart := &results.RoleUsage{InputTokens: &input, OutputTokens: &output}, &results.RoleUsage{InputTokens: &input, OutputTokens: &output, RequestsWithoutUsage: 1}
+	model := results.Player{Name: "m", Model: &results.Model{Provider: "openai", Model: "m"}}
+	e := &exporter{run: &results.Run{Agent: model, User: model}}
+	for i, usage := range []*results.Usage{{Agent: inPart}, {Agent: inPart, User: known}, {Agent: known, User: inPart}} {
+		if got := e.inspectUsage(usage); len(got) != 0 {
+			t.Errorf("usage %d: got %v, want none", i, got)
+		}
+	}
+	if got := e.inspectUsage(&results.Usage{Agent: known}); got["openai/m"].Total != 12 {
+		t.Errorf("usage that is known: got %v, want 12 tokens", got)
+	}
+}
+
 // read reads a file of an archive.
 func read[T any](t *testing.T, archive *zip.Reader, name string) (value T) {
 	t.Helper()
