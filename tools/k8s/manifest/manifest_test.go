@@ -265,8 +265,7 @@ func TestInconsistentManifests(t *testing.T) {
 			if broken == good {
 				t.Fatalf("%q is not in the deployment", test.old)
 			}
-			err := check(t, broken)
-			if err == nil || !strings.Contains(err.Error(), test.want) {
+			if err := check(t, broken); err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("check: got error %v, want one with %q", err, test.want)
 			}
 		})
