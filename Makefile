@@ -10,8 +10,8 @@ BENCH ?= .
 BENCHTIME ?= 1s
 TEST_TIMEOUT ?= 20m
 
-# What tests write and link lives for seconds. It is in memory, where that has 4 GiB free and programs may run: in a file system
-# on a disk it takes a fifth of the processor time of tests that have a store.
+# What tests write and link lives for seconds. It is in memory, where that has 4 GiB free and programs may run: file systems on
+# disks take more of the processor.
 export TMPDIR := $(or $(TMPDIR),$(shell grep ' /dev/shm ' /proc/mounts 2>/dev/null | grep -qv noexec && \
 	df -Pk /dev/shm | awk 'END { exit $$4 < 4 * 2^20 }' && echo /dev/shm || echo /tmp))
 
@@ -394,7 +394,7 @@ $(VENV)/ready: sdk/python/requirements.txt tools/docs/requirements.txt
 	$(VENV)/bin/pip $(INSTALL) $(addprefix --requirement ,$^)
 	touch $@
 
-# A pip for each environment takes three seconds of processor time: that of $(VENV) installs into all that need Python 3.11.
+# A pip for each environment takes long to install: that of $(VENV) installs into all that need Python 3.11.
 $(EXAMPLES)/ready: $(wildcard examples/constraints.txt examples/*/requirements.txt) | $(VENV)/ready
 	@$(PYTHON) -c 'import sys; sys.exit("the examples need Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
 	$(PYTHON) -m venv --without-pip $(EXAMPLES)
