@@ -252,7 +252,8 @@ func (e *exporter) inspectSample(r rollout) inspectSample {
 	return sample
 }
 
-// inspectUsage returns the usage by model, of those whose tokens are all known. A model that plays both roles has the sum.
+// inspectUsage returns the usage by model, of those whose tokens are all known. A model that plays
+// both roles has the sum.
 func (e *exporter) inspectUsage(of *results.Usage) map[string]inspectUsage {
 	all, inPart := make(map[string]inspectUsage), make(map[string]bool)
 	add := func(player results.Player, used *results.RoleUsage) {

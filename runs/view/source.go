@@ -183,6 +183,7 @@ func (d *directory) Follow(ctx context.Context, changed func(report.SweepDetail)
 	}
 	var last report.SweepDetail
 	answered := false
+	// However the connection ends, the files of the run tell what has become of it.
 	_ = play.WithSocket(d.path)(ctx, standalone.DefaultConfig(), rpc.Options{Logger: slog.New(slog.DiscardHandler)}, func(ctx context.Context, node *rpc.Node) error {
 		live := newSweep(orchestratorv1.NewOrchestratorServiceClient(node.Conn(rpc.Orchestrator)), played.SweepID, d.path, d.scenarios)
 		live.fork = played.Fork
