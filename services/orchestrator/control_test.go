@@ -2,6 +2,7 @@ package orchestrator
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"testing"
 
@@ -202,13 +203,18 @@ func TestDelete(t *testing.T) {
 	if err := i.Bus().CancelSweep(t.Context(), "s", 0); err != nil {
 		t.Fatal(err)
 	}
-	if err := statusOf(service.beginDeletion(within(t), sweep)); status.Code(err) != codes.Unavailable {
+	early := func() error { t.Error("check: got called before the last result, want after it"); return nil }
+	if err := statusOf(service.beginDeletion(within(t), sweep, early)); status.Code(err) != codes.Unavailable {
 		t.Errorf("rollouts that still end: got %v, want %v", err, codes.Unavailable)
 	}
 	i.queued(t, 2)
 	i.finish(t, "s.0", busv1.EndReason_END_REASON_FINISHED)
 	i.finish(t, "s.1", busv1.EndReason_END_REASON_CANCELLED)
-	if err := service.beginDeletion(within(t), sweep); err != nil { // and dies
+	young := func() error { return errYoung }
+	if err := service.beginDeletion(within(t), sweep, young); !errors.Is(err, errYoung) {
+		t.Errorf("a sweep that its check keeps: got %v, want %v", err, errYoung)
+	}
+	if err := service.beginDeletion(within(t), sweep, func() error { return nil }); err != nil { // and dies
 		t.Fatal(err)
 	}
 	got, err := i.client.GetSweep(within(t), &orchestratorv1.GetSweepRequest{SweepId: "s"})

@@ -24,13 +24,14 @@ var (
 
 // DeleteSweep implements OrchestratorService.
 func (s *server) DeleteSweep(ctx context.Context, req *orchestratorv1.DeleteSweepRequest) (*orchestratorv1.DeleteSweepResponse, error) {
-	if err := s.deleteSweep(ctx, req.GetSweepId()); err != nil {
+	if err := s.deleteSweep(ctx, req.GetSweepId(), func() error { return nil }); err != nil {
 		return nil, statusOf(err)
 	}
 	return &orchestratorv1.DeleteSweepResponse{}, nil
 }
 
-func (s *server) deleteSweep(ctx context.Context, id string) error {
+// deleteSweep deletes a sweep that is over and that passes a check.
+func (s *server) deleteSweep(ctx context.Context, id string, check func() error) error {
 	sweep, err := s.bus.Sweep(ctx, id)
 	if errors.Is(err, bus.ErrNotFound) {
 		control, controlErr := s.bus.Control(ctx, id)
@@ -42,7 +43,7 @@ func (s *server) deleteSweep(ctx context.Context, id string) error {
 		err = checkSweep(ctx, sweep)
 	}
 	if err == nil {
-		err = s.beginDeletion(ctx, sweep)
+		err = s.beginDeletion(ctx, sweep, check)
 	}
 	if err != nil {
 		return err
@@ -50,9 +51,9 @@ func (s *server) deleteSweep(ctx context.Context, id string) error {
 	return s.completeDeletion(ctx, id)
 }
 
-// beginDeletion marks a sweep as deleted, of which nothing runs or will run. A round that begins
-// meanwhile wins.
-func (s *server) beginDeletion(ctx context.Context, sweep *busv1.Sweep) error {
+// beginDeletion marks a sweep as deleted, of which nothing runs or will run. It calls check when
+// that is sure, so that check sees the last result. A round that begins meanwhile wins.
+func (s *server) beginDeletion(ctx context.Context, sweep *busv1.Sweep, check func() error) error {
 	id := sweep.GetId()
 	control, err := s.bus.Control(ctx, id)
 	if err != nil || control.GetDeleted() {
@@ -74,6 +75,9 @@ func (s *server) beginDeletion(ctx context.Context, sweep *busv1.Sweep) error {
 	}
 	if n := progress.GetRunning() + progress.GetQueued() + progress.GetScoring() + progress.GetRetrying() + progress.GetAsked() + progress.GetLimited(); n > 0 {
 		return fmt.Errorf("%w: %d run or wait", errEnding, n)
+	}
+	if err := check(); err != nil {
+		return err
 	}
 	deleted, err := s.bus.BeginDeletion(ctx, id, func(now *busv1.SweepControl) bool {
 		return len(now.GetRounds()) == len(rounds)

@@ -14,6 +14,9 @@ const retentionName = "retention"
 // removalTimeout bounds the removal of one sweep. The next pass continues it.
 const removalTimeout = 5 * time.Minute
 
+// errYoung: a sweep ended within the retention.
+var errYoung = errors.New("the sweep ended within the retention")
+
 // retain deletes sweeps that ended longer ago than the retention of the streams, until ctx is done.
 // One orchestrator does it, the owner of retentionName. Two of them at once do no harm, because
 // each step of a deletion may be repeated. One that dies in a deletion leaves its mark, at which
@@ -41,7 +44,7 @@ func (s *server) removeOlder(ctx context.Context, before time.Time) error {
 			return nil
 		}
 		switch removed, err := s.removeIfOlder(ctx, sweep, before); {
-		case errors.Is(err, errOpen), errors.Is(err, errEnding): // it stays, however old it is
+		case errors.Is(err, errOpen), errors.Is(err, errEnding), errors.Is(err, errYoung): // it stays
 		case err != nil:
 			errs = append(errs, err)
 		case removed:
@@ -61,13 +64,21 @@ func (s *server) removeIfOlder(ctx context.Context, sweep bus.StoredSweep, befor
 	if !sweep.Planned && !control.GetDeleted() && control.LimitsRound != nil {
 		return false, nil // its plan is lost: its creation stores that again
 	}
-	old, err := s.bus.IsOlder(ctx, sweep.ID, before)
-	switch {
-	case err != nil || !old && !(sweep.Planned && control.GetDeleted()):
-		return false, err
-	case sweep.Planned && !control.GetDeleted():
-		err = s.deleteSweep(ctx, sweep.ID)
+	checkAge := func() error {
+		old, err := s.bus.IsOlder(ctx, sweep.ID, before)
+		if err == nil && !old {
+			err = errYoung
+		}
+		return err
+	}
+	if sweep.Planned && !control.GetDeleted() {
+		err = s.deleteSweep(ctx, sweep.ID, checkAge)
 		return err == nil, err
+	}
+	if !sweep.Planned {
+		if err := checkAge(); err != nil {
+			return false, err
+		}
 	}
 	if err = s.completeDeletion(ctx, sweep.ID); err == nil && !sweep.Planned {
 		err = s.bus.RemoveControl(ctx, sweep.ID)
