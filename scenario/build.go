@@ -201,6 +201,9 @@ func (b *builder) tools(v *document.Value, oracle []*worldv1.ScriptTurn) *setupv
 		selection.Allow, b.unlisted = slices.Concat(unlisted, listed), len(unlisted)
 		for i := range listed {
 			b.recordSource("setup.tools.allow["+strconv.Itoa(len(unlisted)+i)+"]", extra.List[i])
+			if slices.Contains(selection.GetDeny(), listed[i]) && !isInherited(v, extra) {
+				b.Fail(extra.List[i], "is %q, which without_tools takes away in every variant; expected it in one of them", listed[i])
+			}
 		}
 		if !slices.Contains(selection.GetAllow(), world.EndTool) {
 			selection.Allow = append(selection.GetAllow(), world.EndTool)
@@ -215,18 +218,36 @@ func (b *builder) tools(v *document.Value, oracle []*worldv1.ScriptTurn) *setupv
 	for i := range selection.GetDeny() {
 		b.recordSource("setup.tools.deny["+strconv.Itoa(i)+"]", v.Get("without_tools").List[i])
 	}
-	for _, item := range b.Items(v.Get("augmentations")) {
+	selection.Augmentations = b.augmentations(v.Get("augmentations"))
+	return selection
+}
+
+// isInherited reports whether a field of an extension comes from the scenario that it extends. Such
+// a field may be without effect.
+func isInherited(v, field *document.Value) bool {
+	at := v.Get(extendsKey)
+	return at != nil && at.Line == field.Line && at.Column == field.Column
+}
+
+// augmentations reads how tools are shown.
+func (b *builder) augmentations(v *document.Value) []setupv1.Augmentation {
+	var read []setupv1.Augmentation
+	for _, item := range b.Items(v) {
 		if !b.CheckShape(item, document.ShapeText) {
 			continue
 		}
-		number := setupv1.Augmentation_value[form.AugmentationPrefix+item.Text]
-		if number == 0 {
+		augmentation := setupv1.Augmentation(setupv1.Augmentation_value[form.AugmentationPrefix+item.Text])
+		level := slices.IndexFunc(read, isDistraction)
+		switch {
+		case augmentation == setupv1.Augmentation_AUGMENTATION_UNSPECIFIED:
 			b.Fail(item, "unknown augmentation %q%s", item.Text, spelling.Hint(item.Text, form.Augmentations()))
 			continue
+		case level >= 0 && isDistraction(augmentation):
+			b.Fail(item, "is %s beside %s, expected one level of distraction", item.Text, augmentationText(read[level]))
 		}
-		selection.Augmentations = append(selection.Augmentations, setupv1.Augmentation(number))
+		read = append(read, augmentation)
 	}
-	return selection
+	return read
 }
 
 // extraTools reads the tools besides those that the oracle calls.
