@@ -33,6 +33,21 @@ func TestIneffectivePlayerFlags(t *testing.T) {
 	}
 }
 
+// TestIneffectiveFlags gives flags that a command does not heed.
+func TestIneffectiveFlags(t *testing.T) {
+	t.Parallel()
+	for args, want := range map[string]string{
+		"scenario prove add_plumber --user-sees calls":          "unknown flag: --user-sees",
+		"scenario list add_plumber --agent-prompt nowhere":      "unknown flag: --agent-prompt",
+		"bench --scenarios add_plumber --user-prompt goal":      "unknown flag: --user-prompt",
+		"view nowhere --export nowhere --listen 127.0.0.1:8080": "--listen: given with --export, which serves no pages",
+	} {
+		if code, _, stderr := command(strings.Fields(args)...); code != 2 || !strings.Contains(stderr, want) {
+			t.Errorf("%s: got code %d and %s, want 2 and %q", args, code, stderr, want)
+		}
+	}
+}
+
 // TestEffectivePlayerFlags gives flags that one of the compared agents heeds, or whose values are
 // the defaults.
 func TestEffectivePlayerFlags(t *testing.T) {
