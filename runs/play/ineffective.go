@@ -10,6 +10,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/process"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
+	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/runs/sweep"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/player"
@@ -29,6 +30,7 @@ func (o *Options) rejectIneffective(spec sweep.Spec) error {
 	asked := func(players []*agentgwv1.Player, is func(*agentgwv1.Player) bool) bool {
 		return spec.Recording == nil && slices.ContainsFunc(players, is)
 	}
+	live := []toolhostv1.HostedServices{toolhostv1.HostedServices_HOSTED_SERVICES_LIVE, toolhostv1.HostedServices_HOSTED_SERVICES_RECORD}
 	conversation := slices.ContainsFunc(spec.Scenarios, isConversation)
 	noReader := func(flag, name string) string {
 		return "but " + flag + " " + name + " reads no prompt and no conversation"
@@ -42,6 +44,9 @@ func (o *Options) rejectIneffective(spec sweep.Spec) error {
 		o.reject(!conversation || asked(spec.Users, reads), noReader("--user", o.user), "user-prompt", "user-sees"),
 		o.reject(conversation, "but records of EuroEval have no user", "user-prompt", "user-sees"),
 		o.reject(slices.ContainsFunc(spec.Scenarios, isRecord), "but no selected scenario is a record of EuroEval", flagNames(o.registerEuroEval)...),
+		o.reject(slices.Contains(live, spec.Services), "but only --services live and record ask hosted services", "toolhost-service-url", "toolhost-service-timeout"),
+		o.reject(sweep.HasToolServers(spec.Scenarios), "but no selected scenario has tools of a server", "toolhost-tool-server-timeout"),
+		o.reject(!o.asJSON, "but --json prints no links", "trace-ui"),
 	)
 }
 

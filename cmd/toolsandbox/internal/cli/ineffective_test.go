@@ -7,23 +7,26 @@ import (
 	"testing"
 )
 
-// TestIneffectivePlayerFlags gives flags that none of the players heeds. Each is refused, and
-// nothing is written.
-func TestIneffectivePlayerFlags(t *testing.T) {
+// TestIneffectiveRunFlags gives flags that no player and nothing else of a run heeds. Each is
+// refused, and nothing is written.
+func TestIneffectiveRunFlags(t *testing.T) {
 	t.Parallel()
 	prompt := filepath.Join(t.TempDir(), "prompt.txt")
 	if err := os.WriteFile(prompt, []byte("Think first.\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for args, want := range map[string]string{
-		"--agent oracle --user-prompt goal":                                           "--user-prompt: given, but --user scripted reads no prompt and no conversation",
-		"--agent openai:m --user-sees calls":                                          "--user-sees: given, but --user scripted reads no prompt and no conversation",
-		"--agent random --agent-prompt " + prompt:                                     "--agent-prompt: given, but --agent random reads no prompt and no conversation",
-		"--agent oracle --user openai:m --agent-prompt-after " + prompt:               "--agent-prompt-after: given, but --agent oracle reads no prompt and no conversation",
-		"--agent openai:m --user openai:m --pack euroeval --user-sees calls":          "--user-sees: given, but records of EuroEval have no user",
-		"--agent oracle --allow-no-tools":                                             "--allow-no-tools: given, but neither --agent nor --user is a model",
-		"--agent oracle --attach-listen localhost:1":                                  "--attach-listen: given, but nobody plays as attached:NAME",
-		"--agent unhelpful --against random --until-decided --agent-prompt " + prompt: "--agent-prompt: given, but --agent unhelpful reads no prompt and no conversation",
+		"--agent oracle --user-prompt goal":                                               "--user-prompt: given, but --user scripted reads no prompt and no conversation",
+		"--agent openai:m --user-sees calls":                                              "--user-sees: given, but --user scripted reads no prompt and no conversation",
+		"--agent random --agent-prompt " + prompt:                                         "--agent-prompt: given, but --agent random reads no prompt and no conversation",
+		"--agent oracle --user openai:m --agent-prompt-after " + prompt:                   "--agent-prompt-after: given, but --agent oracle reads no prompt and no conversation",
+		"--agent openai:m --user openai:m --pack euroeval --user-sees calls":              "--user-sees: given, but records of EuroEval have no user",
+		"--agent oracle --services offline --toolhost-service-url http://localhost:1":     "--toolhost-service-url: given, but only --services live and record ask hosted services",
+		"--agent oracle --toolhost-tool-server-timeout 3s":                                "--toolhost-tool-server-timeout: given, but no selected scenario has tools of a server",
+		"--agent oracle --json --otlp-endpoint localhost:1 --trace-ui http://localhost:1": "--trace-ui: given, but --json prints no links",
+		"--agent oracle --allow-no-tools":                                                 "--allow-no-tools: given, but neither --agent nor --user is a model",
+		"--agent oracle --attach-listen localhost:1":                                      "--attach-listen: given, but nobody plays as attached:NAME",
+		"--agent unhelpful --against random --until-decided --agent-prompt " + prompt:     "--agent-prompt: given, but --agent unhelpful reads no prompt and no conversation",
 	} {
 		out := filepath.Join(t.TempDir(), "out")
 		code, _, stderr := command(append([]string{"run", "--limit", "1", "--wait", "0s", "--out", out}, strings.Fields(args)...)...)
