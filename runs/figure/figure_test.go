@@ -164,8 +164,8 @@ func reportOf(t *testing.T, runs ...*analysis.Run) *analysis.Report {
 	return r
 }
 
-// TestWriteAfterAnother draws a report where another one has more figures. Its own figures are left,
-// and files with other names.
+// TestWriteAfterAnother draws a report where another one has more figures. Its own figures are
+// left, and files with other names.
 func TestWriteAfterAnother(t *testing.T) {
 	dir := t.TempDir()
 	if _, err := figure.Write(t.Context(), dir, reportOf(t, run(true, 0, 0.5, 1), run(true, 1))); err != nil {

@@ -153,7 +153,8 @@ func (c *Client) Verify(ctx context.Context, session *toolhostv1.Session) error 
 	return nil
 }
 
-// UnknownError means that no session has an id, nor is it a scenario's name. It is process.ErrUsage.
+// UnknownError means that no session has an id, nor is it a scenario's name. It is
+// process.ErrUsage.
 type UnknownError struct{ Name, hint string }
 
 func (e *UnknownError) Error() string {

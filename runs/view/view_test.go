@@ -201,7 +201,8 @@ func TestScoresByVariant(t *testing.T) {
 	}
 }
 
-// TestSomeToCompare shows the runs that can be compared, each under its letter, and names the other.
+// TestSomeToCompare shows the runs that can be compared, each under its letter, and names the
+// other.
 func TestSomeToCompare(t *testing.T) {
 	var runs []*analysis.Run
 	for _, names := range [][]string{{"a"}, {"b"}, {"a", "b"}} {

@@ -103,8 +103,8 @@ const (
 	maxIndicators = 250_000
 	// maxDepth is the maximum nesting of a document.
 	maxDepth = 40
-	// maxKeys is the maximum number of keys of a mapping with a line for each. The parser's time grows
-	// with the square of it.
+	// maxKeys is the maximum number of keys of a mapping with a line for each. The parser's time
+	// grows with the square of it.
 	maxKeys = 5000
 	// MaxMistakes is the maximum number of mistakes of a file, and of a pack's report.
 	MaxMistakes = 1000
@@ -266,8 +266,8 @@ func tooDeep(tokens token.Tokens) *token.Token {
 	return nil
 }
 
-// tooWide returns the key with which a mapping exceeds maxKeys. The keys of a block mapping have one
-// column.
+// tooWide returns the key with which a mapping exceeds maxKeys. The keys of a block mapping have
+// one column.
 func tooWide(tokens token.Tokens) *token.Token {
 	type mapping struct{ column, keys int }
 	var open []mapping
