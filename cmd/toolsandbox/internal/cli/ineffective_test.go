@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/toolsandbox/toolsandbox/internal/testkit/certtest"
 )
 
 // TestIneffectiveRunFlags gives flags that no player and nothing else of a run heeds. Each is
@@ -15,7 +17,9 @@ func TestIneffectiveRunFlags(t *testing.T) {
 	if err := os.WriteFile(prompt, []byte("Think first.\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	cert, _ := certtest.SelfSigned(t)
 	for args, want := range map[string]string{
+		"--agent grpc://localhost:1 --agent-ca " + cert:                                   "--agent-ca: given, but nobody plays as grpcs://HOST:PORT",
 		"--agent oracle --user-prompt goal":                                               "--user-prompt: given, but --user scripted reads no prompt and no conversation",
 		"--agent openai:m --user-sees calls":                                              "--user-sees: given, but --user scripted reads no prompt and no conversation",
 		"--agent random --agent-prompt " + prompt:                                         "--agent-prompt: given, but --agent random reads no prompt and no conversation",
