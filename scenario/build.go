@@ -192,8 +192,10 @@ func (b *builder) world(name *document.Value) *startWorld {
 // tools reads the tools of the agent besides those that the oracle calls, and the user's own tools.
 // The user always has the tool that ends the conversation.
 func (b *builder) tools(v *document.Value, oracle []*worldv1.ScriptTurn) *setupv1.ToolSelection {
-	selection := &setupv1.ToolSelection{Deny: b.Texts(v.Get("without_tools"))}
-	if extra := v.Get("extra_tools"); extra == nil || extra.Shape != document.ShapeText || extra.Text != form.AllTools {
+	selection := &setupv1.ToolSelection{Deny: b.toolList(v.Get("without_tools"))}
+	extra := v.Get("extra_tools")
+	all := extra != nil && extra.Shape == document.ShapeText && extra.Text == form.AllTools
+	if !all {
 		listed := b.extraTools(extra)
 		unlisted := slices.DeleteFunc(calledTools(oracle), func(tool string) bool {
 			return slices.Contains(listed, tool) || slices.Contains(selection.GetDeny(), tool)
@@ -201,6 +203,9 @@ func (b *builder) tools(v *document.Value, oracle []*worldv1.ScriptTurn) *setupv
 		selection.Allow, b.unlisted = slices.Concat(unlisted, listed), len(unlisted)
 		for i := range listed {
 			b.recordSource("setup.tools.allow["+strconv.Itoa(len(unlisted)+i)+"]", extra.List[i])
+			if slices.Contains(selection.GetDeny(), listed[i]) && !isInherited(v, extra) {
+				b.Fail(extra.List[i], "is %q, which without_tools takes away in every variant; expected it in one of them", listed[i])
+			}
 		}
 		if !slices.Contains(selection.GetAllow(), world.EndTool) {
 			selection.Allow = append(selection.GetAllow(), world.EndTool)
@@ -215,18 +220,52 @@ func (b *builder) tools(v *document.Value, oracle []*worldv1.ScriptTurn) *setupv
 	for i := range selection.GetDeny() {
 		b.recordSource("setup.tools.deny["+strconv.Itoa(i)+"]", v.Get("without_tools").List[i])
 	}
-	for _, item := range b.Items(v.Get("augmentations")) {
+	selection.Augmentations = b.augmentations(v.Get("augmentations"), all)
+	return selection
+}
+
+// isInherited reports whether a field of an extension comes from the scenario that it extends. Such
+// a field may be without effect.
+func isInherited(v, field *document.Value) bool {
+	at := v.Get(extendsKey)
+	return at != nil && at.Line == field.Line && at.Column == field.Column
+}
+
+// toolList reads a list of tools that the agent may have.
+func (b *builder) toolList(v *document.Value) []string {
+	tools := b.Texts(v)
+	for i, tool := range tools {
+		switch {
+		case tool == world.EndTool:
+			b.Fail(v.List[i], "the user always has %s, and the agent never; remove it", tool)
+		case slices.Contains(tools[:i], tool):
+			b.Fail(v.List[i], "tool %q occurs twice", tool)
+		}
+	}
+	return tools
+}
+
+// augmentations reads how tools are shown. all is set if the agent has all tools anyway.
+func (b *builder) augmentations(v *document.Value, all bool) []setupv1.Augmentation {
+	var read []setupv1.Augmentation
+	for _, item := range b.Items(v) {
 		if !b.CheckShape(item, document.ShapeText) {
 			continue
 		}
-		number := setupv1.Augmentation_value[form.AugmentationPrefix+item.Text]
-		if number == 0 {
+		augmentation := setupv1.Augmentation(setupv1.Augmentation_value[form.AugmentationPrefix+item.Text])
+		level := slices.IndexFunc(read, isDistraction)
+		switch {
+		case augmentation == setupv1.Augmentation_AUGMENTATION_UNSPECIFIED:
 			b.Fail(item, "unknown augmentation %q%s", item.Text, spelling.Hint(item.Text, form.Augmentations()))
 			continue
+		case level >= 0 && isDistraction(augmentation):
+			b.Fail(item, "is %s beside %s, expected one level of distraction", item.Text, augmentationText(read[level]))
+		case all && isDistraction(augmentation):
+			b.Fail(item, "is %s, but with extra_tools: %s there are no more tools to add", item.Text, form.AllTools)
 		}
-		selection.Augmentations = append(selection.Augmentations, setupv1.Augmentation(number))
+		read = append(read, augmentation)
 	}
-	return selection
+	return read
 }
 
 // extraTools reads the tools besides those that the oracle calls.
@@ -235,7 +274,7 @@ func (b *builder) extraTools(v *document.Value) []string {
 		b.Fail(v, "is %q, expected %s or a list of tools", spelling.Truncate(v.Text), form.AllTools)
 		return nil
 	}
-	return b.Texts(v)
+	return b.toolList(v)
 }
 
 // calledTools returns the tools that a script calls, in the order of their first calls.

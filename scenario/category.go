@@ -67,13 +67,18 @@ func AugmentationCategories(augmentations []setupv1.Augmentation) []string {
 		switch name := augmentationText(a); {
 		case a == setupv1.Augmentation_AUGMENTATION_ALL_TOOLS:
 			level = allToolsAvailable
-		case strings.HasSuffix(name, "_DISTRACTION_TOOLS"):
+		case isDistraction(a):
 			level = name
 		default:
 			scrambled = append(scrambled, name)
 		}
 	}
 	return append([]string{level}, scrambled...)
+}
+
+// isDistraction reports whether an augmentation is a level of distraction.
+func isDistraction(a setupv1.Augmentation) bool {
+	return a == setupv1.Augmentation_AUGMENTATION_ALL_TOOLS || strings.HasSuffix(augmentationText(a), "_DISTRACTION_TOOLS")
 }
 
 func augmentationText(a setupv1.Augmentation) string {

@@ -153,6 +153,10 @@ func (e *tableEdit) find(where *document.Value) []int {
 	if !e.CheckShape(where, document.ShapeMapping) {
 		return nil
 	}
+	if len(where.Fields) == 0 {
+		e.Fail(where, "is empty, expected cells of the rows that are meant; set changes all rows, and a list in place of this mapping replaces them")
+		return nil
+	}
 	wanted := map[int]cellKey{}
 	for i := range where.Fields {
 		at := e.column(where.Fields[i])

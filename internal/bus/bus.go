@@ -85,8 +85,8 @@ func (c Config) Validate() error {
 		return fmt.Errorf("--bus-shards: %d given, expected 1 to 1024", c.Shards)
 	case c.Replicas < 1 || c.Replicas > 5:
 		return fmt.Errorf("--bus-replicas: %d given, expected 1 to 5", c.Replicas)
-	case c.Retention < 0:
-		return fmt.Errorf("--bus-retention: %s given, expected 0 (for ever) or more", c.Retention)
+	case c.Retention < 0 || c.Retention > 0 && c.Retention < minRetention:
+		return fmt.Errorf("--bus-retention: %s given, expected 0 (for ever) or at least %s", c.Retention, minRetention)
 	case c.Bytes != 0 && c.Bytes < minBytes:
 		return fmt.Errorf("--bus-bytes: %d given, expected 0 (no limit) or at least %d", c.Bytes, int64(minBytes))
 	case c.CreateTimeout <= 0:

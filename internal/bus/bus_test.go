@@ -241,7 +241,9 @@ func TestJobIsRedeliveredUnlessAcked(t *testing.T) {
 }
 
 func TestConfigValidate(t *testing.T) {
-	for _, cfg := range []bus.Config{{Shards: 0, Replicas: 1}, {Shards: 1, Replicas: 0}, {Shards: 1, Replicas: 1, Retention: -1}, {Shards: 1, Replicas: 1, Bytes: 1 << 20}, {Shards: 1, Replicas: 1}} {
+	short := bus.DefaultConfig()
+	short.Retention = 1
+	for _, cfg := range []bus.Config{{Shards: 0, Replicas: 1}, {Shards: 1, Replicas: 0}, {Shards: 1, Replicas: 1, Retention: -1}, {Shards: 1, Replicas: 1, Bytes: 1 << 20}, {Shards: 1, Replicas: 1}, short} {
 		if err := cfg.Validate(); err == nil {
 			t.Errorf("Validate(%+v): got nil, want an error", cfg)
 		}

@@ -47,6 +47,20 @@ func Init(ctx context.Context, js jetstream.JetStream, cfg Config, waiting func(
 	return nil
 }
 
+// Settings describes the settings with which Init has made the streams, without the number of
+// shards, which never changes. It is empty without streams.
+func Settings(ctx context.Context, js jetstream.JetStream) (string, error) {
+	stream, err := lookUp(ctx, js, setupStream)
+	if errors.Is(err, ErrNotReady) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("read settings of streams: %w", err)
+	}
+	made := stream.CachedInfo().Config
+	return fmt.Sprintf("retention %s, %d replicas, %d bytes of %s", made.Metadata[retentionKey], made.Replicas, made.MaxBytes, setupStream), nil
+}
+
 // initStream creates or updates one stream.
 func initStream(ctx context.Context, js jetstream.JetStream, cfg Config, stream jetstream.StreamConfig, waiting func(error)) error {
 	for start := time.Now(); ; {

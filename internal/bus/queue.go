@@ -29,28 +29,38 @@ const (
 // open the queue again.
 type Queue struct {
 	consumer jetstream.Consumer
+	// Lease is the time after which a job is redelivered.
+	Lease time.Duration
 }
 
 // OpenQueue opens the job queue of a sweep. A job that is neither acknowledged nor extended within
-// lease is redelivered. Jobs stay queued while no process has the queue open; after idleLeases
-// leases the delivery count starts at 1 again.
+// the lease is redelivered; if another process has opened the queue with a longer one, that holds,
+// because that process extends its jobs less often. Jobs stay queued while no process has the queue
+// open; after idleLeases leases the delivery count starts at 1 again.
 func (b Jobs) OpenQueue(ctx context.Context, sweepID string, lease time.Duration) (queue *Queue, err error) {
-	queue = &Queue{}
+	wanted := jetstream.ConsumerConfig{
+		Durable:           jobConsumer + sweepID,
+		FilterSubject:     sweepJobSubject(sweepID),
+		AckPolicy:         jetstream.AckExplicitPolicy,
+		AckWait:           lease,
+		MaxAckPending:     maxPendingJobs,
+		InactiveThreshold: idleLeases * lease,
+	}
+	var consumer jetstream.Consumer
 	err = attempt(ctx, jobStream, func(ctx context.Context) (err error) {
-		queue.consumer, err = b.streams[jobStream].CreateOrUpdateConsumer(ctx, jetstream.ConsumerConfig{
-			Durable:           jobConsumer + sweepID,
-			FilterSubject:     sweepJobSubject(sweepID),
-			AckPolicy:         jetstream.AckExplicitPolicy,
-			AckWait:           lease,
-			MaxAckPending:     maxPendingJobs,
-			InactiveThreshold: idleLeases * lease,
-		})
+		stream := b.streams[jobStream]
+		if consumer, err = stream.CreateConsumer(ctx, wanted); !errors.Is(err, jetstream.ErrConsumerExists) {
+			return err
+		}
+		if consumer, err = stream.Consumer(ctx, wanted.Durable); err == nil && consumer.CachedInfo().Config.AckWait < lease {
+			consumer, err = stream.UpdateConsumer(ctx, wanted)
+		}
 		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("open job queue of sweep %s: %w", sweepID, err)
 	}
-	return queue, nil
+	return &Queue{consumer, consumer.CachedInfo().Config.AckWait}, nil
 }
 
 // ResetJobs removes the server's state of a sweep's queue. Whoever opens the queue again gets all

@@ -157,3 +157,15 @@ func TestQueued(t *testing.T) {
 		}
 	}
 }
+
+// TestQueueLeases opens a queue with several leases: the longest holds for all, because who has it
+// extends its jobs less often than a shorter one allows.
+func TestQueueLeases(t *testing.T) {
+	b := natstest.Open(t, natstest.Connect(t, t.TempDir()), bus.DefaultConfig())
+	for _, c := range []struct{ given, want time.Duration }{{time.Minute, time.Minute}, {time.Minute, time.Minute}, {time.Second, time.Minute}, {time.Hour, time.Hour}} {
+		queue, err := b.OpenQueue(t.Context(), "s", c.given)
+		if err != nil || queue.Lease != c.want {
+			t.Errorf("lease of %s: got %+v and %v, want %s", c.given, queue, err, c.want)
+		}
+	}
+}

@@ -20,6 +20,8 @@ const (
 	passes = 10
 	// shortestPass and longestPass bound the time between two passes.
 	shortestPass, longestPass = 100 * time.Millisecond, time.Hour
+	// minRetention is the shortest retention that passes can keep.
+	minRetention = passes * shortestPass
 	// earlyPass bounds the time before the first pass, and before that after an error.
 	earlyPass = time.Minute
 )

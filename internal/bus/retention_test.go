@@ -93,7 +93,7 @@ func retain(t *testing.T, orchestrator, evaluator *bus.Bus) (next func() (before
 // TestRetainDocuments keeps documents while a sweep from their time exists, and removes them
 // afterwards. A document that is stored again lasts as long again.
 func TestRetainDocuments(t *testing.T) {
-	js, b, evaluator := openRetaining(t, 400*time.Millisecond)
+	js, b, evaluator := openRetaining(t, time.Second)
 	setup := &setupv1.Setup{Name: "one"}
 	_, setupErr := b.PutSetup(t.Context(), setup)
 	_, toolsErr := b.PutTools(t.Context(), &agentgwv1.ToolSet{})

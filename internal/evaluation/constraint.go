@@ -132,6 +132,9 @@ func (k *constraintChecker) derived() {
 	if c.GetTable() != world.Sandbox {
 		k.fail(k.path+".table", "is %s, but derived compares messages, which are in sandbox", world.AuthorName(c.GetTable()))
 	}
+	if c.Reference != nil && c.GetReference() == FirstUserMessage {
+		k.warn(k.path+".reference", "is start, before which nothing was called, so that no value completes the target; expected the name of the node with the call")
+	}
 	extractor, err := Extractor(c, k.measures)
 	if err != nil {
 		k.fail(k.path+".extractor", "%v", err)

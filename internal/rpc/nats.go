@@ -75,7 +75,7 @@ func (w *startWait) retry(ctx context.Context, passes func(error) bool, try func
 }
 
 // InitBus makes the streams of an installation on its NATS server. It waits for NATS until ctx is
-// done, and for each stream as bus.Init does. It logs what it waits for.
+// done, and for each stream as bus.Init does. It logs what it waits for, and settings that change.
 func InitBus(ctx context.Context, cfg Config, logger *slog.Logger) error {
 	if err := errors.Join(cfg.validateNATS(), cfg.Bus.Validate()); err != nil {
 		return err
@@ -86,11 +86,19 @@ func InitBus(ctx context.Context, cfg Config, logger *slog.Logger) error {
 		return err
 	}
 	defer conn.Close()
+	before, err := bus.Settings(ctx, js)
+	if err != nil {
+		return err
+	}
 	if err := bus.Init(ctx, js, cfg.Bus, wait.report); err != nil {
 		return err
 	}
 	wait.end()
-	return nil
+	after, err := bus.Settings(ctx, js)
+	if err == nil && before != "" && before != after {
+		logger.Warn("the settings of the streams have changed", "before", before, "after", after)
+	}
+	return err
 }
 
 // openBus waits until the streams of a role exist and opens the bus. The empty role has all.

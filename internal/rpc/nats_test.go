@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -101,6 +102,29 @@ func TestLongConnectWaits(t *testing.T) {
 	}
 	if err := <-connected; err != nil {
 		t.Errorf("Connect: got %v, want nil", err)
+	}
+}
+
+// TestInitBusAgain makes the streams twice and changes their retention: only that is logged.
+func TestInitBusAgain(t *testing.T) {
+	cfg := DefaultConfig()
+	cfg.NATSURL = "nats://" + porttest.Address(t)
+	natstest.Serve(t, natsserver.Config{Dir: t.TempDir(), Listen: strings.TrimPrefix(cfg.NATSURL, "nats://")})
+	var changes []string
+	logger := slog.New(lineHandler(func(record slog.Record) {
+		if record.Message == "the settings of the streams have changed" {
+			record.Attrs(func(a slog.Attr) bool { changes = append(changes, a.String()); return true })
+		}
+	}))
+	for _, retention := range []time.Duration{2 * time.Hour, 2 * time.Hour, time.Hour} {
+		cfg.Bus.Retention = retention
+		if err := InitBus(t.Context(), cfg, logger); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := []string{"before=retention 2h0m0s, 1 replicas, -1 bytes of SETUP", "after=retention 1h0m0s, 1 replicas, -1 bytes of SETUP"}
+	if !slices.Equal(changes, want) {
+		t.Errorf("changes: got %q, want %q", changes, want)
 	}
 }
 

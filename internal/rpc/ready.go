@@ -8,11 +8,19 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/connectivity"
+	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/status"
 )
 
-// connectInterval is the time between two looks at connections that are being made.
-const connectInterval = 50 * time.Millisecond
+const (
+	// connectInterval is the time between two looks at connections that are being made.
+	connectInterval = 50 * time.Millisecond
+	// failureTimeout bounds the call that a failing connection answers with its last error.
+	failureTimeout = 100 * time.Millisecond
+)
 
 // errNotServing means that the service of this process does not accept calls: it starts or drains.
 var errNotServing = errors.New("the service does not accept calls")
@@ -36,8 +44,8 @@ func (n *Node) Ready(ctx context.Context) error {
 		return err
 	}
 	for _, service := range needs(n.cfg.Service) {
-		if !isReachable(ctx, n.connections(service)) {
-			return fmt.Errorf("no %s can be reached", service)
+		if conns := n.connections(service); !isReachable(ctx, conns) {
+			return fmt.Errorf("no %s can be reached%s", service, failureText(ctx, conns))
 		}
 	}
 	return nil
@@ -92,4 +100,21 @@ func isReachable(ctx context.Context, conns []conn) bool {
 		case <-ticker.C:
 		}
 	}
+}
+
+// failureText returns why the first of the failing connections fails, such as for an expired
+// certificate. It is empty if none has failed yet. ctx may be done.
+func failureText(ctx context.Context, conns []conn) string {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), failureTimeout)
+	defer cancel()
+	for _, c := range conns {
+		if c.GetState() != connectivity.TransientFailure {
+			continue
+		}
+		err := c.Invoke(ctx, "/grpc.health.v1.Health/Check", &healthv1.HealthCheckRequest{}, &healthv1.HealthCheckResponse{}, grpc.WaitForReady(false))
+		if status.Code(err) == codes.Unavailable {
+			return ": " + dialReason(status.Convert(err).Message())
+		}
+	}
+	return ""
 }

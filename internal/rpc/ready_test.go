@@ -3,6 +3,7 @@ package rpc_test
 import (
 	"context"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc"
 
@@ -62,6 +63,35 @@ func TestReady(t *testing.T) {
 	stopGateway()
 	stopToolHost()
 	nats()
+}
+
+// TestReadySaysWhy checks that an orchestrator names the reason for which it cannot reach a tool
+// host: its certificate has expired.
+func TestReadySaysWhy(t *testing.T) {
+	ours := newAuthority(t)
+	cfg := rpc.DefaultConfig()
+	cfg.NATSURL, cfg.TLSCA = startNATS(t), ours.file
+	cfg.Orchestrators, cfg.ToolHosts, cfg.AgentGateways = []string{porttest.Address(t)}, []string{porttest.Address(t)}, []string{porttest.Address(t)}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 2)
+	serve := func(service rpc.Service, until time.Time) *rpc.Node {
+		own := cfg
+		own.Service = service
+		own.TLSCert, own.TLSKey = ours.peerUntil(t, string(service), until)
+		m, err := rpc.Connect(t.Context(), own, options())
+		m = closed(t, m, err)
+		go func() { ended <- m.Serve(ctx, service, func(grpc.ServiceRegistrar) {}) }()
+		return m
+	}
+	serve(rpc.ToolHost, time.Now().Add(-time.Minute))
+	waitFor(t, serve(rpc.Orchestrator, time.Now().Add(time.Hour)),
+		"no toolhost can be reached: transport: authentication handshake failed: tls: failed to verify certificate: x509: certificate has expired")
+	cancel()
+	for range 2 {
+		if err := <-ended; err != nil {
+			t.Errorf("Serve: got %v, want nil", err)
+		}
+	}
 }
 
 // runNATS starts a server with streams in dir, until stop is called.

@@ -80,9 +80,15 @@ func (a *authority) issue(t *testing.T, name string, template *x509.Certificate)
 // is its name.
 func (a *authority) peer(t *testing.T, name string) (certFile, keyFile string) {
 	t.Helper()
+	return a.peerUntil(t, name, time.Now().Add(time.Hour))
+}
+
+// peerUntil is peer with the end of the certificate.
+func (a *authority) peerUntil(t *testing.T, name string, until time.Time) (certFile, keyFile string) {
+	t.Helper()
 	certFile, keyFile, _ = a.issue(t, name, &x509.Certificate{
 		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: name}, DNSNames: []string{name}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), KeyUsage: x509.KeyUsageDigitalSignature,
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: until, KeyUsage: x509.KeyUsageDigitalSignature,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 		URIs:        []*url.URL{{Scheme: "spiffe", Host: "toolsandbox", Path: "/" + name}},
 	})

@@ -9,17 +9,19 @@ import (
 	"github.com/toolsandbox/toolsandbox/python"
 )
 
-// spec is a format specification: [[fill]align][sign][#][0][width][,][.precision][type].
+// spec is a format specification: [[fill]align][sign][z][#][0][width][,][.precision][type].
 type spec struct {
-	fill      string
-	align     byte
-	sign      byte
-	alternate bool
-	width     int
-	grouping  string
-	precision int // -1: none
-	verb      byte
-	zero      bool // the alignment is that of a 0 before the width
+	fill  string
+	align byte
+	sign  byte
+	// unsignedZero takes the sign of a float that is rounded to 0.
+	unsignedZero bool
+	alternate    bool
+	width        int
+	grouping     string
+	precision    int // -1: none
+	verb         byte
+	zero         bool // the alignment is that of a 0 before the width
 }
 
 // parseSpec reads a format specification.
@@ -48,6 +50,7 @@ func parseSpec(text string) spec {
 		return n > 0 && err == nil && value <= math.MaxInt32
 	}
 	s.sign = acceptOne("+- ")
+	s.unsignedZero = acceptOne("z") != 0
 	s.alternate = acceptOne("#") != 0
 	if !filled && acceptOne("0") != 0 {
 		if s.fill = "0"; s.align == 0 {
@@ -122,6 +125,8 @@ func (m *machine) formatText(v any, format string) string {
 		panic(unknownCode(s.verb, v))
 	case s.sign != 0:
 		panic(raise("ValueError", "Sign not allowed in string format specifier"))
+	case s.unsignedZero:
+		panic(raise("ValueError", "Negative zero coercion (z) not allowed in string format specifier"))
 	case s.alternate:
 		panic(raise("ValueError", "Alternate form (#) not allowed in string format specifier"))
 	case s.align == '=' && !s.zero: // "05" pads strings on the right, as since Python 3.10
@@ -140,6 +145,8 @@ func (m *machine) formatInt(s spec, v any) string {
 	switch {
 	case s.precision >= 0:
 		panic(raise("ValueError", "Precision not allowed in integer format specifier"))
+	case s.unsignedZero:
+		panic(raise("ValueError", "Negative zero coercion (z) not allowed in integer format specifier"))
 	case s.verb == 'c' && s.sign != 0:
 		panic(raise("ValueError", "Sign not allowed with integer format specifier 'c'"))
 	case s.verb == 'c' && s.alternate:
@@ -208,6 +215,9 @@ func (m *machine) formatFloat(s spec, f float64) string {
 	sign := ""
 	if text[0] == '-' {
 		sign, text = "-", text[1:]
+	}
+	if mantissa, _, _ := strings.Cut(strings.ToLower(text), "e"); s.unsignedZero && !strings.ContainsAny(mantissa, "123456789i") { // inf is none
+		sign = ""
 	}
 	return m.padNumber(s, sign, text+percent, 3)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/toolsandbox/toolsandbox/internal/process"
 	"github.com/toolsandbox/toolsandbox/original/resultfile"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/runs/results"
@@ -69,6 +70,18 @@ func TestCompare(t *testing.T) {
 func TestCompareNothing(t *testing.T) {
 	if _, err := Compare(t.Context(), []*Run{runOf(map[string]string{"a": "1.0"}), runOf(map[string]string{"a": ""})}); err == nil || !strings.Contains(err.Error(), "no scenario with a score in common") {
 		t.Errorf("Compare: got error %v, want that nothing is in common", err)
+	}
+}
+
+// TestCompareSomeApart compares runs of which one has no scenario in common with the first.
+func TestCompareSomeApart(t *testing.T) {
+	first, apart, other := runOf(map[string]string{"a": "1.0"}), runOf(map[string]string{"b": "1.0"}), runOf(map[string]string{"a": "0.5", "b": "1.0"})
+	c, err := Compare(t.Context(), []*Run{first, apart, other})
+	if !errors.Is(err, process.ErrUsage) || strings.Count(err.Error(), "no scenario with a score in common") != 1 {
+		t.Errorf("got error %v, want one that names the run apart", err)
+	}
+	if c == nil || len(c.Others) != 1 || c.Others[0].Run != other || c.Others[0].Worse != 1 {
+		t.Errorf("got %+v, want the change to the other run", c)
 	}
 }
 

@@ -3,6 +3,7 @@ package analysis
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -92,23 +93,26 @@ type MilestoneChange struct {
 	Second    float64 `json:"second"`
 }
 
-// Compare compares runs with the first of them. The error is one of usage if a run has no scenario
-// in common with it, that of ctx, and one of the reader for a damaged trajectory.
+// Compare compares runs with the first of them. A run that has no scenario in common with it is a
+// mistake of usage, and the comparison lacks it. There is no comparison with the error of ctx, nor
+// with one of the reader for a damaged trajectory.
 func Compare(ctx context.Context, runs []*Run) (*Comparison, error) {
 	first := byScenario(runs[0])
 	c := &Comparison{First: runs[0], Others: []Change{}}
+	var apart []error
 	for _, run := range runs[1:] {
 		second := byScenario(run)
 		change := compare(first, second)
 		if change.Run = run; change.Better+change.Equal+change.Worse == 0 {
-			return nil, process.UsageErrorf("RUN: %s and %s have no scenario with a score in common", runs[0].Directory, run.Directory)
+			apart = append(apart, process.UsageErrorf("RUN: %s and %s have no scenario with a score in common", runs[0].Directory, run.Directory))
+			continue
 		}
 		if err := change.findPartings(ctx, runs[0], run, first, second); err != nil {
 			return nil, err
 		}
 		c.Others = append(c.Others, change)
 	}
-	return c, nil
+	return c, errors.Join(apart...)
 }
 
 // scenarioScores are the scored trials of a scenario.

@@ -93,14 +93,17 @@ func (c *Selection) RegisterSourceFlags(flags *pflag.FlagSet) {
 	flagrule.Needs(flags, "pack", "builtin")
 }
 
-// RegisterFlags registers all flags.
+// RegisterAblationFlags registers the flags that change what players are told and see, for a
+// command whose players heed that.
+func (c *Selection) RegisterAblationFlags(flags *pflag.FlagSet) { c.ablation.register(flags) }
+
+// RegisterFlags registers the flags that select scenarios.
 func (c *Selection) RegisterFlags(flags *pflag.FlagSet) {
 	c.flags = flags
 	c.RegisterSourceFlags(flags)
 	flags.StringSliceVarP(&c.patterns, "scenarios", "s", nil, "`names` of scenarios, with * and ?; arguments add more (default: all)")
 	flags.StringSliceVar(&c.Variants, "variants", []string{PlainVariant}, "variants of the tools: plain, all, or `suffixes` of names such as 3_distraction_tools")
 	c.narrowing.register(flags)
-	c.ablation.register(flags)
 	flags.StringVar(&c.split, "split", string(euroeval.SplitAll), "`part` of packs of records to play: all, or EuroEval's train, val or test")
 	flags.StringSliceVar(&c.languages, "language", nil, "`codes` of the languages of records to play, e.g. de,fr (default: all)")
 	flags.StringVar(&c.backend, "preferred-tool-backend", pack.DefaultBackend, "`backend` of tools with several implementations; other tools use their default")

@@ -94,7 +94,7 @@ func categories(report *analysis.Report) (*picture, error) {
 	}
 	setRows(p, report, rows)
 	p.X.Min, p.X.Max = 0, 1
-	return &picture{"categories", p, 20 * vg.Centimeter, vg.Length(3+0.5*float64(len(rows))*math.Max(1, 0.6*float64(len(report.Runs)))) * vg.Centimeter}, nil
+	return &picture{p, 20 * vg.Centimeter, vg.Length(3+0.5*float64(len(rows))*math.Max(1, 0.6*float64(len(report.Runs)))) * vg.Centimeter}, nil
 }
 
 // setRows names the rows of a plot, with room for the legend above them.
@@ -165,7 +165,7 @@ func histogram(report *analysis.Report) (*picture, error) {
 		}
 	}
 	p.X.Min, p.X.Max, p.Y.Min = 0, 1, 0
-	return &picture{"histogram", p, 16 * vg.Centimeter, 9 * vg.Centimeter}, nil
+	return &picture{p, 16 * vg.Centimeter, 9 * vg.Centimeter}, nil
 }
 
 // strips draws a point for each rollout in its categories.
@@ -202,7 +202,7 @@ func strips(report *analysis.Report) (*picture, error) {
 	}
 	setRows(p, report, rows)
 	p.X.Min, p.X.Max = -0.02, 1.02
-	return &picture{"strips", p, 20 * vg.Centimeter, vg.Length(3+0.8*float64(len(rows))) * vg.Centimeter}, nil
+	return &picture{p, 20 * vg.Centimeter, vg.Length(3+0.8*float64(len(rows))) * vg.Centimeter}, nil
 }
 
 // scatter returns a number from −0.5 to 0.5 that depends on a name alone.
@@ -244,5 +244,5 @@ func costs(report *analysis.Report) (*picture, error) {
 		p.Add(line)
 		p.Legend.Add(f.name, line)
 	}
-	return &picture{"costs", p, 16 * vg.Centimeter, 9 * vg.Centimeter}, nil
+	return &picture{p, 16 * vg.Centimeter, 9 * vg.Centimeter}, nil
 }

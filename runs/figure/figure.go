@@ -4,9 +4,11 @@ package figure
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"image/color"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -28,7 +30,6 @@ func colorOf(run int) color.Color { return palette[run%len(palette)] }
 
 // picture is a figure with its size.
 type picture struct {
-	name          string
 	plot          *plot.Plot
 	width, height vg.Length
 }
@@ -52,7 +53,8 @@ func Draw(ctx context.Context, w io.Writer, dir string, report *analysis.Report)
 
 // Write draws the figures of a report into a directory, which it creates, and returns their paths.
 // Those for which the runs have no data are missing: costs without prices, variants without any,
-// and tools without trajectories. The end of ctx ends the reading of trajectories, with its error.
+// and tools without trajectories. It removes such figures of an earlier report. The end of ctx ends
+// the reading of trajectories, with its error.
 func Write(ctx context.Context, dir string, report *analysis.Report) ([]string, error) {
 	if storage.IsBucket(dir) {
 		return nil, fmt.Errorf("--plots: %s is %w: it is in a bucket", dir, storage.ErrNoDirectory)
@@ -62,20 +64,26 @@ func Write(ctx context.Context, dir string, report *analysis.Report) ([]string, 
 	}
 	var paths []string
 	ofTools := func(report *analysis.Report) (*picture, error) { return tools(ctx, report) }
-	for _, draw := range []func(*analysis.Report) (*picture, error){categories, histogram, strips, costs, variants, ofTools} {
-		p, err := draw(report)
+	for _, figure := range []struct {
+		name string
+		draw func(*analysis.Report) (*picture, error)
+	}{
+		{"categories", categories}, {"histogram", histogram}, {"strips", strips}, {"costs", costs}, {"variants", variants}, {"tools", ofTools},
+	} {
+		p, err := figure.draw(report)
 		if err != nil {
 			return nil, fmt.Errorf("draw: %w", err)
 		}
-		if p == nil {
-			continue
-		}
 		for _, ending := range []string{".svg", ".png"} {
-			path := filepath.Join(dir, p.name+ending)
-			if err := p.plot.Save(p.width, p.height, path); err != nil {
+			path := filepath.Join(dir, figure.name+ending)
+			if p == nil {
+				err = os.Remove(path)
+			} else if err = p.plot.Save(p.width, p.height, path); err == nil {
+				paths = append(paths, path)
+			}
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return nil, fmt.Errorf("draw %s: %w", path, err)
 			}
-			paths = append(paths, path)
 		}
 	}
 	return paths, nil

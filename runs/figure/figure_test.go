@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -161,6 +162,28 @@ func reportOf(t *testing.T, runs ...*analysis.Run) *analysis.Report {
 		t.Fatal(err)
 	}
 	return r
+}
+
+// TestWriteAfterAnother draws a report where another one has more figures. Its own figures are
+// left, and files with other names.
+func TestWriteAfterAnother(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := figure.Write(t.Context(), dir, reportOf(t, run(true, 0, 0.5, 1), run(true, 1))); err != nil {
+		t.Fatal(err)
+	}
+	own := filepath.Join(dir, "notes.svg")
+	if err := os.WriteFile(own, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	paths, err := figure.Write(t.Context(), dir, reportOf(t, run(false)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := filepath.Glob(filepath.Join(dir, "*"))
+	want := append(slices.Sorted(slices.Values(paths)), own)
+	if diff := cmp.Diff(want, found); diff != "" || err != nil {
+		t.Errorf("files (-want +got), %v:\n%s", err, diff)
+	}
 }
 
 // TestWriteInto names a directory that cannot be made.

@@ -83,7 +83,7 @@ func variants(report *analysis.Report) (*picture, error) {
 	}
 	// A category of one variant, such as THREE_DISTRACTION_TOOLS, says what its column says.
 	scores.rows = slices.DeleteFunc(scores.rows, func(row string) bool { return scores.columnsOf(row) < 2 })
-	return drawGrid("variants", "Scores by category and variant: "+label(report, 0), scores, words(scores.rows))
+	return drawGrid("Scores by category and variant: "+label(report, 0), scores, words(scores.rows))
 }
 
 // tools draws the mean score of the rollouts of the first run in which the agent calls a tool, by
@@ -108,11 +108,11 @@ func tools(ctx context.Context, report *analysis.Report) (*picture, error) {
 	for i, tool := range scores.rows {
 		names[i] = margin + tool
 	}
-	return drawGrid("tools", "Scores where a tool is called, by variant: "+label(report, 0), scores, names)
+	return drawGrid("Scores where a tool is called, by variant: "+label(report, 0), scores, names)
 }
 
 // drawGrid draws scores as colours with their numbers.
-func drawGrid(name, title string, scores *grid, rows []string) (*picture, error) {
+func drawGrid(title string, scores *grid, rows []string) (*picture, error) {
 	labels, err := scores.labels()
 	if err != nil {
 		return nil, err
@@ -127,5 +127,5 @@ func drawGrid(name, title string, scores *grid, rows []string) (*picture, error)
 	p.NominalX(words(scores.columns)...)
 	p.NominalY(rows...)
 	p.X.Tick.Label.Rotation, p.X.Tick.Label.XAlign, p.X.Tick.Label.YAlign = math.Pi/5, draw.XRight, draw.YTop
-	return &picture{name, p, 22 * vg.Centimeter, vg.Length(8+0.6*float64(len(rows))) * vg.Centimeter}, nil
+	return &picture{p, 22 * vg.Centimeter, vg.Length(8+0.6*float64(len(rows))) * vg.Centimeter}, nil
 }

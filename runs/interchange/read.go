@@ -17,6 +17,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/original/resultfile"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/runs/analysis"
+	"github.com/toolsandbox/toolsandbox/runs/report"
 	"github.com/toolsandbox/toolsandbox/runs/results"
 	"github.com/toolsandbox/toolsandbox/runs/storage"
 )
@@ -26,6 +27,8 @@ import (
 const (
 	maxRead   = 512 << 20
 	maxValues = 10_000_000
+	// mostNamed is the number of files left out that are named.
+	mostNamed = 3
 )
 
 // ErrFormat means that a file has none of the formats that can be read, or not as its format says.
@@ -62,11 +65,20 @@ type turn struct {
 }
 
 // Load reads a run as analysis.Load does, or a run of another tool: a file of ATIF, of Inspect or
-// of tau2, or a directory of ATIF files. The error is ErrFormat for another file.
+// of tau2, or a directory of such files. It warns of others in it. The error is ErrFormat for
+// another file.
 func Load(ctx context.Context, name string, acceptEdits bool, warnings io.Writer) (*analysis.Run, error) {
-	files := foreignFiles(name)
+	files, others := foreignFiles(name)
 	if len(files) == 0 {
 		return analysis.Load(ctx, name, acceptEdits, warnings)
+	}
+	if n := len(others); n > 0 {
+		if n > mostNamed {
+			others = append(others[:mostNamed:mostNamed], fmt.Sprintf("%d more", n-mostNamed))
+		}
+		if err := report.Warn(warnings, "left out of %s, because only its .json and .eval files are read: %s", name, strings.Join(others, ", ")); err != nil {
+			return nil, err
+		}
 	}
 	whole := &foreignRun{}
 	for _, file := range files {
@@ -90,25 +102,28 @@ func Load(ctx context.Context, name string, acceptEdits bool, warnings io.Writer
 	return whole.run(name), nil
 }
 
-// foreignFiles returns the files of another tool that a path names, none for a path of a run.
-func foreignFiles(name string) []string {
+// foreignFiles returns the files of another tool that a path names, none for a path of a run, and
+// the names of what else is in a directory, except hidden files.
+func foreignFiles(name string) (files, others []string) {
 	if dir, _ := results.Locate(name); dir != name {
-		return nil
+		return nil, nil
 	}
 	if _, err := storage.Size(name); err == nil {
-		return []string{name}
+		return []string{name}, nil
 	}
-	var files []string
 	entries, err := storage.ReadDir(name)
 	if err != nil || slices.Contains(entries, results.RunFile) || slices.Contains(entries, results.SummaryFile) {
-		return nil
+		return nil, nil
 	}
 	for _, entry := range entries {
-		if strings.HasSuffix(entry, ".json") {
+		switch {
+		case strings.HasSuffix(entry, ".json"), strings.HasSuffix(entry, ".eval"):
 			files = append(files, storage.Join(name, entry))
+		case !strings.HasPrefix(entry, "."):
+			others = append(others, entry)
 		}
 	}
-	return files
+	return files, others
 }
 
 // readForeign reads a file of bounded size.

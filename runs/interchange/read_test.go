@@ -220,6 +220,28 @@ func TestDirectoryOfTwoAgents(t *testing.T) {
 	}
 }
 
+// TestDirectoryOfOtherFiles reads all files of a directory that can be read, by their content, and
+// names the others.
+func TestDirectoryOfOtherFiles(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	const content = `{"schema_version": "ATIF-v1.8", "agent": {"name": "one"}, "steps": [{"source": "user", "message": "x"}]}`
+	for _, name := range []string{"a.json", "b.eval", "c.txt", "d.md", "e.gz", "f.zip", ".hidden"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var warnings strings.Builder
+	run, err := Load(t.Context(), dir, false, &warnings)
+	if err != nil || len(run.Rollouts()) != 2 {
+		t.Fatalf("got %v and %v, want the rollouts of a.json and b.eval", run, err)
+	}
+	want := "toolsandbox: left out of " + dir + ", because only its .json and .eval files are read: c.txt, d.md, e.gz, 1 more\n"
+	if warnings.String() != want {
+		t.Errorf("warnings: got %q, want %q", warnings.String(), want)
+	}
+}
+
 func TestIdentifiers(t *testing.T) {
 	t.Parallel()
 	for raw, want := range map[string]string{`"caf\u00e9 \"x\""`: `café "x"`, "7": "7", "null": "", "": ""} {

@@ -84,6 +84,7 @@ func (o *Options) checkForkFlags(args []string) error {
 	}
 	settled := pflag.NewFlagSet("settled", pflag.ContinueOnError)
 	new(catalogue.Selection).RegisterFlags(settled)
+	new(catalogue.Selection).RegisterAblationFlags(settled)
 	names := []string{"replay", "seed", "compat", "max-rollout-bytes", "repeat-limit", "services"}
 	settled.VisitAll(func(flag *pflag.Flag) { names = append(names, flag.Name) })
 	for _, name := range names {

@@ -20,7 +20,7 @@ func (o *Options) replaySpec(args []string) (sweep.Spec, error) {
 		return sweep.Spec{}, process.UsageErrorf("--replay: %q given, but the run in %s determines what is played", args[0], o.replay)
 	}
 	var given string
-	for _, register := range []func(*pflag.FlagSet){new(modelOptions).register, new(catalogue.Selection).RegisterFlags} {
+	for _, register := range []func(*pflag.FlagSet){new(modelOptions).register, new(catalogue.Selection).RegisterFlags, new(catalogue.Selection).RegisterAblationFlags} {
 		settled := pflag.NewFlagSet("settled", pflag.ContinueOnError)
 		register(settled)
 		settled.VisitAll(func(flag *pflag.Flag) {

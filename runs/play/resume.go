@@ -106,7 +106,7 @@ func commitOf(p results.Program) string {
 func (d *directory) run() (*results.Run, error) {
 	run, err := results.ReadRunFile(d.path)
 	if errors.Is(err, results.ErrDamaged) {
-		return nil, process.UsageErrorf("--resume: %w: restore a copy of it, or start the run again with another --out", err)
+		return nil, process.UsageErrorf("--resume: %w, or start the run again with another --out", err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("resume: %w", err)

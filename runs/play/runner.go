@@ -101,6 +101,7 @@ func (o *Options) RegisterFlags(flags *pflag.FlagSet) {
 	o.probe.register(flags)
 	o.until.register(flags)
 	o.scenarios.RegisterFlags(flags)
+	o.scenarios.RegisterAblationFlags(flags)
 	flags.StringVarP(&o.out, "out", "o", "", "`directory` for the results, or s3://bucket/prefix (default: a new one below data)")
 	flags.StringSliceVar(&o.formats, "results", nil, "`formats` of the results: files, parquet or both, separated by a comma (default: files, beyond 10,000 rollouts parquet)")
 	flags.StringVar(&o.dataDir, "data-dir", "", "`directory` for the services' data (default: .toolsandbox below --out)")

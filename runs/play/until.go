@@ -35,6 +35,8 @@ type untilOptions struct {
 	against []string
 	decided bool
 	width   float64
+	// agents are all compared agents, in the options of each one's run.
+	agents []string
 }
 
 func (u *untilOptions) register(flags *pflag.FlagSet) {
@@ -110,7 +112,7 @@ func (o *Options) competitors() ([]*Options, error) {
 		}
 		taken[name] = true
 		competitor := *o
-		competitor.agent, competitor.out = agent, storage.Join(o.out, name)
+		competitor.agent, competitor.out, competitor.until.agents = agent, storage.Join(o.out, name), agents
 		all = append(all, &competitor)
 	}
 	return all, nil

@@ -31,7 +31,7 @@ func OpenFinished(ctx context.Context, dir string, acceptEdits bool, warnings io
 		return nil, nil, noSummary(dir)
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("%w: it has the digests of the other files; without it they are not verified", err)
+		return nil, nil, WithAdvice(dir, err)
 	}
 	summary, err := reader.Summary()
 	if errors.Is(err, fs.ErrNotExist) {
@@ -77,8 +77,11 @@ func warnNotPlayed(w io.Writer, dir string, run *results.Run) error {
 
 // WithAdvice adds what to do about it to the error of a damaged file of the run in dir.
 func WithAdvice(dir string, err error) error {
-	if !errors.Is(err, results.ErrDamaged) {
+	switch {
+	case !errors.Is(err, results.ErrDamaged):
 		return err
+	case errors.Is(err, results.ErrRecord):
+		return fmt.Errorf("%w; it has the digests of the other files, which are read unverified without it", err)
 	}
 	advice := "toolsandbox run --out " + ShellWord(dir) + " --resume with the run's flags writes it again"
 	if errors.Is(err, results.ErrEdited) {

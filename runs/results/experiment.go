@@ -87,9 +87,12 @@ func WriteExperiment(dir string, experiment *Experiment) error {
 }
 
 // RunsOf returns the directories of the runs of an experiment, or of agents that were compared
-// until they were told apart, and the names of those without results. A directory with neither is a
-// run itself.
+// until they were told apart, and the names of those without results. ExperimentFile and
+// DecisionFile stand for their directories. A directory with neither is a run itself.
 func RunsOf(dir string) (dirs, without []string, err error) {
+	if name := filepath.Base(dir); (name == ExperimentFile || name == DecisionFile) && isFile(storage.Join(dir, ".."), name) {
+		dir = storage.Join(dir, "..")
+	}
 	names, err := runNames(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return []string{dir}, nil, nil

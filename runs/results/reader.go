@@ -164,7 +164,7 @@ func ReadRun(dir string) (*Run, error) {
 }
 
 // ReadRunFile reads RunFile alone, which lacks the rollouts that tables have, with the errors of
-// ReadRun.
+// ReadRun. A damaged one is ErrRecord.
 func ReadRunFile(dir string) (*Run, error) {
 	data, version, err := storage.ReadVersion(storage.Join(dir, RunFile))
 	if err != nil {
@@ -176,7 +176,7 @@ func ReadRunFile(dir string) (*Run, error) {
 		err = errors.New("no sweep_id or spec_digest")
 	}
 	if err != nil {
-		return nil, damagedError(dir, RunFile, err)
+		return nil, fmt.Errorf("%w: %w", damagedError(dir, RunFile, err), ErrRecord)
 	}
 	return run, nil
 }

@@ -31,7 +31,10 @@ var ErrName = errors.New("not a name for a directory")
 // well.
 var (
 	ErrDamaged = errors.New("damaged")
-	ErrEdited  = errors.New("not as the run wrote it")
+	// ErrRecord means that RunFile is damaged, which no command writes again. It is ErrDamaged as
+	// well.
+	ErrRecord = errors.New("restore a copy of it")
+	ErrEdited = errors.New("not as the run wrote it")
 )
 
 // Rollout is the input for the files of one rollout.

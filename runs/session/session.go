@@ -153,12 +153,23 @@ func (c *Client) Verify(ctx context.Context, session *toolhostv1.Session) error 
 	return nil
 }
 
+// UnknownError means that no session has an id, nor is it a scenario's name. It is
+// process.ErrUsage.
+type UnknownError struct{ Name, hint string }
+
+func (e *UnknownError) Error() string {
+	return fmt.Sprintf("ID: no session and no scenario is called %q: %s", e.Name, e.hint)
+}
+
+// Unwrap returns process.ErrUsage.
+func (e *UnknownError) Unwrap() error { return process.ErrUsage }
+
 func unknown(name string, known []string) error {
 	hint := "see toolsandbox session list"
 	if nearest := spelling.Nearest(name, known, suggestSlack); nearest != "" && results.PlanNumber(name) < 0 {
 		hint = fmt.Sprintf("did you mean %q?", nearest)
 	}
-	return process.UsageErrorf("ID: no session and no scenario is called %q: %s", name, hint)
+	return &UnknownError{name, hint}
 }
 
 func ambiguous(name string, found []*toolhostv1.Session) error {

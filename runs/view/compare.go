@@ -49,11 +49,14 @@ func (v *Viewer) comparePage(p *page) {
 	p.Body = body
 	if err != nil {
 		body.Problem = err.Error()
+	}
+	if compared == nil {
 		return
 	}
 	rows := make(map[string]*movedRow)
-	for i, change := range compared.Others {
-		card := changeCard{run: v.runs[i+1], Change: change}
+	for _, change := range compared.Others {
+		at := slices.IndexFunc(v.runs, func(r *run) bool { return r.Run == change.Run })
+		card := changeCard{run: v.runs[at], Change: change}
 		for _, c := range change.Categories {
 			if c.Name == resultfile.AllCategories {
 				card.Whole = c
@@ -69,7 +72,7 @@ func (v *Viewer) comparePage(p *page) {
 				row.Scores[0] = movedCell{Text: explain.Number(moved.First), Class: scoreClass(moved.First)}
 				rows[moved.Name] = row
 			}
-			row.Scores[i+1] = movedCell{explain.Number(moved.Second), scoreClass(moved.Second), output.Signed(moved.Change)}
+			row.Scores[at] = movedCell{explain.Number(moved.Second), scoreClass(moved.Second), output.Signed(moved.Change)}
 			if math.Abs(moved.Change) > math.Abs(row.Largest) {
 				row.Largest = moved.Change
 			}

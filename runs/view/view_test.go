@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -183,6 +184,43 @@ func TestPages(t *testing.T) {
 			}
 		}
 	}, first, second)
+}
+
+// TestScoresByVariant gives the table of variants the whole width, as that of categories: beside
+// another card its last column is cut.
+func TestScoresByVariant(t *testing.T) {
+	summary := &resultfile.Summary{}
+	for _, name := range []string{"a", "a_all_tools"} {
+		summary.Scenarios = append(summary.Scenarios, resultfile.ScenarioResult{Name: name, Categories: []string{"COREFERENCE"}, Similarity: "1.0"})
+	}
+	run := analysis.NewRun("of a", summary, &results.Run{Trials: 1})
+	body := get(t, Handler("127.0.0.1:80", New([]*analysis.Run{run}, nil, nil)), "/index.html", nil).Body.String()
+	before, _, found := strings.Cut(body, "<div class=pair>")
+	if !found || !strings.Contains(before, "<h2>Scores by variant</h2>") {
+		t.Errorf("got\n%s\nwant the scores by variant before the cards side by side", body)
+	}
+}
+
+// TestSomeToCompare shows the runs that can be compared, each under its letter, and names the
+// other.
+func TestSomeToCompare(t *testing.T) {
+	var runs []*analysis.Run
+	for _, names := range [][]string{{"a"}, {"b"}, {"a", "b"}} {
+		summary := &resultfile.Summary{}
+		for _, name := range names {
+			summary.Scenarios = append(summary.Scenarios, resultfile.ScenarioResult{Name: name, Similarity: resultfile.Similarity(strconv.Itoa(len(names) - 1))})
+		}
+		runs = append(runs, analysis.NewRun("of "+strings.Join(names, ""), summary, &results.Run{Trials: 1}))
+	}
+	body := get(t, Handler("127.0.0.1:80", New(runs, nil, nil)), "/compare.html", nil).Body.String()
+	for _, want := range []string{"of a and of b have no scenario with a score in common", "<span class=letter>C</span> of ab", "&#43;1.000"} {
+		if !strings.Contains(body, want) {
+			t.Errorf("got\n%s\nwant %q", body, want)
+		}
+	}
+	if strings.Contains(body, "<span class=letter>B</span>") {
+		t.Errorf("got\n%s\nwant no changes to B", body)
+	}
 }
 
 // TestNothingToCompare says of runs without a common scenario that they have none, and not that no

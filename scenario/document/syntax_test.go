@@ -1,6 +1,10 @@
 package document
 
-import "testing"
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
 
 // TestSyntaxErrors checks position and explanation of common mistakes in YAML.
 func TestSyntaxErrors(t *testing.T) {
@@ -23,5 +27,34 @@ func TestSyntaxErrors(t *testing.T) {
 				t.Errorf("got  %s\nwant %s", got, c.want)
 			}
 		})
+	}
+}
+
+// TestWideMappings rejects a mapping with more keys than the parser reads in a moment, before it
+// parses it. Mappings beside and inside others have keys of their own.
+func TestWideMappings(t *testing.T) {
+	t.Parallel()
+	keys := func(n int, line string) string {
+		var text strings.Builder
+		for i := range n {
+			fmt.Fprintf(&text, line, i)
+		}
+		return text.String()
+	}
+	const reason = ": document: not readable as YAML: a mapping with more than 5000 keys"
+	for _, c := range []struct{ name, text, want string }{
+		{"at the top", keys(49000, "k%d: v\n"), "a.yaml:5001:1" + reason},
+		{"inside", "a:\n  b: c\n  d:\n" + keys(5001, "    \"k%d\": {e: f, g: h}\n"), "a.yaml:5004:5" + reason},
+		{"around others", keys(5001, "k%d:\n  - a: b\n    c: d\n"), "a.yaml:15001:1" + reason},
+		{"in two documents", keys(3000, "k%d: v\n") + "---\n" + keys(3000, "k%d: v\n"), ""},
+		{"in two mappings", "a:\n" + keys(3000, "  k%d: v\n") + "b:\n" + keys(3000, "  k%d: v\n"), ""},
+		{"in items", keys(5001, "- k%d: v\n"), ""},
+		{"on one line", "{" + keys(5001, "k%d: v, ") + "}", ""},
+	} {
+		r := &Reader{File: "a.yaml"}
+		docs := r.Documents([]byte(c.text))
+		if got := r.Errors.Error(); got != c.want || c.want == "" && len(docs) == 0 {
+			t.Errorf("%s: got %d documents and %q, want %q", c.name, len(docs), got, c.want)
+		}
 	}
 }

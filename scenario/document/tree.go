@@ -103,6 +103,9 @@ const (
 	maxIndicators = 250_000
 	// maxDepth is the maximum nesting of a document.
 	maxDepth = 40
+	// maxKeys is the maximum number of keys of a mapping with a line for each. The parser's time
+	// grows with the square of it.
+	maxKeys = 5000
 	// MaxMistakes is the maximum number of mistakes of a file, and of a pack's report.
 	MaxMistakes = 1000
 )
@@ -234,6 +237,9 @@ func parse(text string, before int) (file *ast.File, err error) {
 	if deep := tooDeep(tokens); deep != nil {
 		return nil, &yaml.SyntaxError{Message: fmt.Sprintf("nested deeper than %d levels", maxDepth), Token: deep}
 	}
+	if wide := tooWide(tokens); wide != nil {
+		return nil, &yaml.SyntaxError{Message: fmt.Sprintf("a mapping with more than %d keys", maxKeys), Token: wide}
+	}
 	return parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
 }
 
@@ -255,6 +261,45 @@ func tooDeep(tokens token.Tokens) *token.Token {
 		}
 		if flow > maxDepth || indicators > maxDepth || flow == 0 && t.Position.IndentNum > 10*maxDepth {
 			return t
+		}
+	}
+	return nil
+}
+
+// tooWide returns the key with which a mapping exceeds maxKeys. The keys of a block mapping have
+// one column.
+func tooWide(tokens token.Tokens) *token.Token {
+	type mapping struct{ column, keys int }
+	var open []mapping
+	flow := 0
+	for i, t := range tokens {
+		key := t
+		switch t.Type { // others neither begin nor end a mapping
+		case token.SequenceStartType, token.MappingStartType:
+			flow++
+		case token.SequenceEndType, token.MappingEndType:
+			flow--
+		case token.DocumentHeaderType, token.DocumentEndType:
+			open = nil
+		case token.MappingValueType:
+			if i > 0 && tokens[i-1].Position.Line == t.Position.Line {
+				key = tokens[i-1]
+			}
+		}
+		if flow > 0 || t.Type != token.MappingValueType && t.Type != token.SequenceEntryType {
+			continue
+		}
+		for len(open) > 0 && open[len(open)-1].column > key.Position.Column {
+			open = open[:len(open)-1]
+		}
+		if t.Type == token.SequenceEntryType {
+			continue
+		}
+		if len(open) == 0 || open[len(open)-1].column < key.Position.Column {
+			open = append(open, mapping{column: key.Position.Column})
+		}
+		if open[len(open)-1].keys++; open[len(open)-1].keys > maxKeys {
+			return key
 		}
 	}
 	return nil

@@ -88,6 +88,9 @@ func TestBadGraphs(t *testing.T) {
 	}
 }
 
+// startOfDerived is the mistake of a derived milestone of TestBadTargets that refers to the start.
+const startOfDerived = "13:54: one.milestones.m.reference: is start, before which nothing was called, so that no value completes the target; expected the name of the node with the call"
+
 func TestBadTargets(t *testing.T) {
 	for _, c := range []struct{ name, constraint, want string }{
 		{"unknown table", "table: contct, expect: {name: x}", `13:16: one.milestones.m.table: unknown table "contct"; did you mean "contact"?`},
@@ -101,13 +104,14 @@ func TestBadTargets(t *testing.T) {
 			`13:46: one.milestones.m.expect.tool_trace: a tool trace needs tool_name and arguments: {"arguments": {}}`},
 		{"no traces", "table: sandbox, expect: {tool_trace: []}", "13:46: one.milestones.m.expect.tool_trace: lists no tool trace"},
 		{"unknown extractor", "table: sandbox, measure: derived, reference: start, into: content, extractor: day_extractor, expect: {content: x}",
-			`13:87: one.milestones.m.extractor: unknown extractor "day_extractor"; did you mean "days_extractor"?`},
+			startOfDerived + "\na.yaml:" + `13:87: one.milestones.m.extractor: unknown extractor "day_extractor"; did you mean "days_extractor"?`},
+		{"completed by nothing", "table: sandbox, measure: derived, reference: start, into: content, extractor: days_extractor, expect: {content: '{days}'}", startOfDerived},
 		{"fills another column", "table: sandbox, measure: derived, reference: start, into: sender, extractor: days_extractor, expect: {content: x}",
-			`13:67: one.milestones.m.into: is "sender", expected tool_trace or content`},
+			startOfDerived + "\na.yaml:" + `13:67: one.milestones.m.into: is "sender", expected tool_trace or content`},
 		{"fills what is not there", "table: sandbox, measure: derived, reference: start, into: tool_trace, extractor: days_extractor, expect: {content: x}",
-			"13:114: one.milestones.m.expect: has no tool_trace, which into says is to be filled"},
+			startOfDerived + "\na.yaml:13:114: one.milestones.m.expect: has no tool_trace, which into says is to be filled"},
 		{"fills a stored table", "table: contact, measure: derived, reference: start, into: content, extractor: days_extractor",
-			"13:8: one.milestones.m: says nothing to expect: give expect, call or says\na.yaml:13:16: one.milestones.m.table: is contact, but derived compares messages, which are in sandbox"},
+			"13:8: one.milestones.m: says nothing to expect: give expect, call or says\na.yaml:13:16: one.milestones.m.table: is contact, but derived compares messages, which are in sandbox\na.yaml:" + startOfDerived},
 		{"measure of an unknown column", "table: contact, expect: {name: x}, overrides: {nam: contains}",
 			`13:56: one.milestones.m.overrides.nam: contact has no column "nam"; did you mean "name"?`},
 		{"measure of text for a boolean", "table: contact, expect: {name: x}, overrides: {is_self: contains}",

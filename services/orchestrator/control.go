@@ -65,10 +65,20 @@ func (s *server) updateSweep(ctx context.Context, req *orchestratorv1.UpdateSwee
 		req.Parallel = proto.Int32(parallel(ctx, given))
 	}
 	ended := info.GetProgress().GetDone() == info.GetProgress().GetTotal()
+	raises := req.SpendTokens != nil || req.SpendMicros != nil
+	if raises {
+		sweep, err := s.bus.Sweep(ctx, req.GetSweepId())
+		if err == nil {
+			err = s.checkPlayers(ctx, sweep)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
 	if err := s.storeChanges(ctx, req, ended); err != nil {
 		return nil, err
 	}
-	if req.SpendTokens != nil || req.SpendMicros != nil {
+	if raises {
 		if _, err := s.queueMissing(ctx, req.GetSweepId(), func(*busv1.Job) bool { return true }); err != nil {
 			return nil, err
 		}
@@ -164,6 +174,9 @@ func (s *server) requeueSweep(ctx context.Context, id string) (queued int, err e
 	sweep, err := s.bus.Sweep(ctx, id)
 	if err == nil {
 		err = checkSweep(ctx, sweep)
+	}
+	if err == nil {
+		err = s.checkPlayers(ctx, sweep)
 	}
 	if err != nil {
 		return 0, err

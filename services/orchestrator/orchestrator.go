@@ -65,7 +65,7 @@ func Run(ctx context.Context, cfg Config, node rpc.Network, stores bus.Orchestra
 		defer stop()
 		errs[1] = node.Serve(ctx, rpc.Orchestrator, func(registrar grpc.ServiceRegistrar) {
 			orchestratorv1.RegisterOrchestratorServiceServer(registrar, service)
-			agentgwv1.RegisterPlayerCheckServiceServer(registrar, playerCheck{gateway: agentgwv1.NewPlayerCheckServiceClient(node.Conn(rpc.AgentGateway))})
+			agentgwv1.RegisterPlayerCheckServiceServer(registrar, playerCheck{gateway: service.players})
 		})
 	})
 	group.Go(func() {
@@ -109,6 +109,7 @@ func newService(node rpc.Network, stores bus.Orchestrator, done <-chan struct{})
 		eachToolHost: node.EachToolHost,
 		spendings:    spendings,
 		tools:        toolhostv1.NewToolHostServiceClient(node.Conn(rpc.ToolHost)),
+		players:      agentgwv1.NewPlayerCheckServiceClient(node.Conn(rpc.AgentGateway)),
 		done:         done,
 		logger:       node.Logger(rpc.Orchestrator),
 		traces:       node.Telemetry(),

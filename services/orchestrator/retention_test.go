@@ -199,7 +199,7 @@ func TestRetentionContinues(t *testing.T) {
 // later its mark and the setups that only it needed, and keep an open one that is older. When that
 // ends, it has the retention too.
 func TestRetention(t *testing.T) {
-	const retention = 500 * time.Millisecond
+	const retention = time.Second
 	i := install(t, func(cfg *rpc.Config) { cfg.Bus.Retention = retention })
 	serving := newServer(t, i)
 	i.serve(t, rpc.Orchestrator, func(r grpc.ServiceRegistrar) { orchestratorv1.RegisterOrchestratorServiceServer(r, serving) })

@@ -17,6 +17,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/bus"
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	"github.com/toolsandbox/toolsandbox/internal/telemetry"
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
@@ -53,6 +54,8 @@ type server struct {
 	orchestratorv1.UnimplementedOrchestratorServiceServer
 	bus   bus.Orchestrator
 	tools toolhostv1.ToolHostServiceClient
+	// players checks players at the agent gateway.
+	players agentgwv1.PlayerCheckServiceClient
 	// eachToolHost calls visit with a connection to each live tool host.
 	eachToolHost func(ctx context.Context, visit func(grpc.ClientConnInterface) error) error
 	spendings    *spendings
@@ -74,6 +77,7 @@ func statusOf(err error) error {
 		{Err: errOpen, Code: codes.FailedPrecondition},
 		{Err: errEnding, Code: codes.Unavailable},
 		{Err: errLowerLimit, Code: codes.FailedPrecondition},
+		{Err: errUnusable, Code: codes.FailedPrecondition},
 		{Err: errUnknownTool, Code: codes.InvalidArgument},
 		{Err: errFork, Code: codes.InvalidArgument},
 		{Err: errTooLarge, Code: codes.InvalidArgument},

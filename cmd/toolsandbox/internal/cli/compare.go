@@ -42,16 +42,16 @@ eight runs.`,
 				return process.UsageErrorf("RUN: %d runs given, expected the directories of two or more, or of an experiment", len(runs))
 			}
 			compared, err := analysis.Compare(cmd.Context(), runs)
-			if err != nil {
+			if compared == nil || len(compared.Others) == 0 {
 				return err
 			}
 			if err := compared.WarnOfDifferences(cmd.ErrOrStderr()); err != nil {
 				return err
 			}
 			if asJSON {
-				return report.JSON(cmd.OutOrStdout(), compared)
+				return errors.Join(report.JSON(cmd.OutOrStdout(), compared), err)
 			}
-			return compared.Write(cmd.OutOrStdout(), format)
+			return errors.Join(compared.Write(cmd.OutOrStdout(), format), err)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON instead of tables")

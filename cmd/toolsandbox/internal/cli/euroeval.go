@@ -74,6 +74,7 @@ func (o *euroevalOptions) register(flags *pflag.FlagSet) {
 	o.run.RegisterFlags(o.settings)
 	replaced := pflag.NewFlagSet("replaced", pflag.ContinueOnError)
 	new(catalogue.Selection).RegisterFlags(replaced)
+	new(catalogue.Selection).RegisterAblationFlags(replaced)
 	kept := pflag.NewFlagSet("run", pflag.ContinueOnError)
 	o.settings.VisitAll(func(flag *pflag.Flag) {
 		if replaced.Lookup(flag.Name) == nil && !slices.Contains([]string{"agent", "user", "attach-listen", "attach-token-file", "iterations"}, flag.Name) {

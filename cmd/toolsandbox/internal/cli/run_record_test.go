@@ -238,11 +238,13 @@ func TestLongDamagedFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, _, stderr := command(append(append([]string{"run"}, args...), "--resume")...)
-	if want := "toolsandbox: --resume: out/run.json is damaged: "; code != process.ExitUsage || !strings.HasPrefix(stderr, want) || strings.Count(stderr, "\n") != 1 {
+	if want := "toolsandbox: --resume: out/run.json is damaged: "; code != process.ExitUsage || !strings.HasPrefix(stderr, want) || strings.Count(stderr, "\n") != 1 ||
+		!strings.HasSuffix(stderr, ": restore a copy of it, or start the run again with another --out\n") {
 		t.Errorf("--resume: got code %d and %q, want %q and what to do", code, stderr, want)
 	}
-	for _, args := range [][]string{{"score", "out"}, {"explain", "out", "turn_off_wifi"}} {
-		if code, _, stderr := command(args...); code != 1 || !strings.Contains(stderr, "out/run.json is damaged: ") {
+	for _, args := range [][]string{{"score", "out"}, {"explain", "out", "turn_off_wifi"}, {"report", "out"}, {"export", "out", "--to", "atif", "--out", "atif"}} {
+		if code, _, stderr := command(args...); code != 1 || !strings.Contains(stderr, "out/run.json is damaged: ") ||
+			!strings.HasSuffix(stderr, ": restore a copy of it; it has the digests of the other files, which are read unverified without it\n") {
 			t.Errorf("%v: got code %d and %q, want that run.json is damaged", args, code, stderr)
 		}
 	}

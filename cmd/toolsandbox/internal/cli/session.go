@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -48,10 +49,14 @@ type sessionSource struct {
 	out, dataDir string
 	installation standalone.Config
 	flags        *pflag.FlagSet
+	// located are the rollouts that arguments name, by the ids of their sessions.
+	located map[string]string
 }
 
 func newSessionSource() *sessionSource {
-	return &sessionSource{installation: standalone.DefaultConfig(), flags: pflag.NewFlagSet("session", pflag.ContinueOnError)}
+	return &sessionSource{
+		installation: standalone.DefaultConfig(), flags: pflag.NewFlagSet("session", pflag.ContinueOnError), located: make(map[string]string),
+	}
 }
 
 func (p *sessionSource) register(flags *pflag.FlagSet) {
@@ -125,6 +130,7 @@ func (p *sessionSource) locate(id string) string {
 	if record, err := results.ReadRun(run); err == nil {
 		for _, played := range record.Rollouts {
 			if played.Name == rollout {
+				p.located[played.ID] = rollout
 				return played.ID
 			}
 		}
@@ -142,7 +148,12 @@ func (p *sessionSource) use(ctx context.Context, stderr io.Writer, services []rp
 	log := process.DefaultLog()
 	log.Level = "warn"
 	return standalone.With(ctx, p.installation, rpc.Options{Logger: log.New(stderr)}, func(ctx context.Context, node *rpc.Node) error {
-		return do(ctx, session.New(node))
+		err := do(ctx, session.New(node))
+		unknown, ok := errors.AsType[*session.UnknownError](err)
+		if !ok || p.located[unknown.Name] == "" {
+			return err
+		}
+		return process.UsageErrorf("ID: %s has no session: %s was deleted or never made: see toolsandbox session list", p.located[unknown.Name], unknown.Name)
 	})
 }
 

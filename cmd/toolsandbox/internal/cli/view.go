@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/toolsandbox/toolsandbox/internal/flagrule"
+	"github.com/toolsandbox/toolsandbox/internal/process"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	"github.com/toolsandbox/toolsandbox/runs/view"
 )
@@ -30,6 +31,9 @@ are those of the current catalogue. With --access-file it serves the sweeps of a
 			options.Scenarios = view.Memoize(func(ctx context.Context) (map[string]*scenariov1.Scenario, error) {
 				return scorer.catalogue.ExpandedByName(ctx, cmd.ErrOrStderr())
 			})
+			if options.Export != "" && cmd.Flags().Changed("listen") {
+				return process.UsageErrorf("--listen: given with --export, which serves no pages")
+			}
 			if forks {
 				options.Fork = func(ctx context.Context, args []string) error {
 					root := newRoot()

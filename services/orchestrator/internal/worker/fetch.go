@@ -127,12 +127,12 @@ func (f *fetcher) fault(ctx context.Context) (string, error) {
 		f.abandoned = time.Time{}
 	case f.abandoned.IsZero() || backlog.Deliveries != f.deliveries:
 		f.abandoned = time.Now()
-	case time.Since(f.abandoned) > f.cfg.Lease*3/2: // a monotonic time; the server compares times of its clock
+	case time.Since(f.abandoned) > f.queue.Lease*3/2: // a monotonic time; the server compares times of its clock
 		if _, abandoned, err = f.look(ctx, patientLoadWait); abandoned == 0 || err != nil {
 			return "", err
 		}
 		return fmt.Sprintf("%d jobs that nobody holds were not delivered for %s, longer than their lease of %s: the NATS server's clock has gone back",
-			abandoned, time.Since(f.abandoned).Round(time.Second), f.cfg.Lease), nil
+			abandoned, time.Since(f.abandoned).Round(time.Second), f.queue.Lease), nil
 	}
 	f.deliveries = backlog.Deliveries
 	return "", nil

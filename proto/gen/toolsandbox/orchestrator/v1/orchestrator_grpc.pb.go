@@ -65,13 +65,14 @@ type OrchestratorServiceClient interface {
 	// and rollouts that wait for it are queued. Concurrent calls all apply, the last one of each field
 	// counts. Idempotent, safe to retry. Errors: PERMISSION_DENIED (more concurrent rollouts than the
 	// caller's team is granted), RESOURCE_EXHAUSTED (the spend limit exceeds the budget of the caller's
-	// team), FAILED_PRECONDITION (a lower spend limit than the present one).
+	// team), FAILED_PRECONDITION (a lower spend limit than the present one; a model or agent that cannot
+	// be asked, with a spend limit).
 	UpdateSweep(ctx context.Context, in *UpdateSweepRequest, opts ...grpc.CallOption) (*UpdateSweepResponse, error)
 	// RequeueSweep begins a round with all rollouts that have ended without a score, because of an
 	// infrastructure failure or a cancellation, as CreateSweep with a new round does. They continue
 	// from the message at which they ended. Rollouts that run are unaffected. Without such rollouts
 	// no round begins. Idempotent: a repeated call queues only rollouts that have ended since. Safe to
-	// retry. Errors: none of its own.
+	// retry. Errors: FAILED_PRECONDITION (a model or agent that cannot be asked).
 	RequeueSweep(ctx context.Context, in *RequeueSweepRequest, opts ...grpc.CallOption) (*RequeueSweepResponse, error)
 	// DeleteSweep removes a sweep: its plan, jobs, logs, table versions, results and recordings, and
 	// its sessions on the live tool hosts. Scenarios, evaluations and tool lists stay, because other
@@ -265,13 +266,14 @@ type OrchestratorServiceServer interface {
 	// and rollouts that wait for it are queued. Concurrent calls all apply, the last one of each field
 	// counts. Idempotent, safe to retry. Errors: PERMISSION_DENIED (more concurrent rollouts than the
 	// caller's team is granted), RESOURCE_EXHAUSTED (the spend limit exceeds the budget of the caller's
-	// team), FAILED_PRECONDITION (a lower spend limit than the present one).
+	// team), FAILED_PRECONDITION (a lower spend limit than the present one; a model or agent that cannot
+	// be asked, with a spend limit).
 	UpdateSweep(context.Context, *UpdateSweepRequest) (*UpdateSweepResponse, error)
 	// RequeueSweep begins a round with all rollouts that have ended without a score, because of an
 	// infrastructure failure or a cancellation, as CreateSweep with a new round does. They continue
 	// from the message at which they ended. Rollouts that run are unaffected. Without such rollouts
 	// no round begins. Idempotent: a repeated call queues only rollouts that have ended since. Safe to
-	// retry. Errors: none of its own.
+	// retry. Errors: FAILED_PRECONDITION (a model or agent that cannot be asked).
 	RequeueSweep(context.Context, *RequeueSweepRequest) (*RequeueSweepResponse, error)
 	// DeleteSweep removes a sweep: its plan, jobs, logs, table versions, results and recordings, and
 	// its sessions on the live tool hosts. Scenarios, evaluations and tool lists stay, because other
