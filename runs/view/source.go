@@ -270,7 +270,7 @@ func OpenAll(
 	var sources []Source
 	for _, arg := range args {
 		if _, err := os.Stat(arg); errors.Is(err, fs.ErrNotExist) && orchestrator != nil && !storage.IsBucket(arg) {
-			source, err := OpenSweep(ctx, orchestrator, arg, scenarios)
+			source, err := openSweep(ctx, orchestrator, arg, scenarios)
 			if unknown, ok := errors.AsType[*sweep.UnknownError](err); ok {
 				return nil, process.UsageErrorf("RUN: %w", unknown)
 			}
