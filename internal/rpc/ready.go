@@ -9,6 +9,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"google.golang.org/grpc/connectivity"
+
+	"github.com/toolsandbox/toolsandbox/internal/pause"
 )
 
 // connectInterval is the time between two looks at connections that are being made.
@@ -75,8 +77,6 @@ func isReachable(ctx context.Context, conns []conn) bool {
 	if len(conns) == 0 {
 		return false
 	}
-	ticker := time.NewTicker(connectInterval)
-	defer ticker.Stop()
 	for {
 		if slices.ContainsFunc(conns, func(c conn) bool { return c.GetState() == connectivity.Ready }) {
 			return true
@@ -86,10 +86,8 @@ func isReachable(ctx context.Context, conns []conn) bool {
 				dialled.Connect() // it does nothing unless the connection is idle
 			}
 		}
-		select {
-		case <-ctx.Done():
+		if !pause.For(ctx, connectInterval) {
 			return false
-		case <-ticker.C:
 		}
 	}
 }
