@@ -210,10 +210,7 @@ func (n nodes) rule(graph *evaluationv1.Graph, at *evaluatorv1.NodeEvaluation, c
 }
 
 func literal(shape world.Table, r *worldv1.Row, column string) string {
-	if i := shape.Column(column); i >= 0 && i < len(r.GetCells()) {
-		return cellText(r.GetCells()[i])
-	}
-	return "null"
+	return shorten(explain.Cell(shape, r, column))
 }
 
 func (n nodes) pair(shape world.Table, c *evaluatorv1.ConstraintExplanation, rows *evaluatorv1.RowExplanation) pair {
