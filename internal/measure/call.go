@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/toolsandbox/toolsandbox/internal/spelling"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/python"
@@ -177,11 +178,7 @@ func excerpt(text string) string {
 	if len(text) <= maxExcerpt {
 		return oneLine(text)
 	}
-	end := maxExcerpt
-	for end > 0 && !utf8.RuneStart(text[end]) {
-		end--
-	}
-	return oneLine(text[:end]) + "…"
+	return oneLine(spelling.Beginning(text, maxExcerpt)) + "…"
 }
 
 // oneLine replaces invalid UTF-8, such as lone surrogates, and joins the lines of a text.

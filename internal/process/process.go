@@ -189,6 +189,11 @@ type LogConfig struct {
 // DefaultLog returns text at level info.
 func DefaultLog() LogConfig { return LogConfig{Format: "text", Level: "info"} }
 
+// TextLog returns a logger that writes text from a level on to w.
+func TextLog(w io.Writer, level string) *slog.Logger {
+	return LogConfig{Format: "text", Level: level}.New(w)
+}
+
 // RegisterFlags adds the logging flags.
 func (l *LogConfig) RegisterFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&l.Format, "log-format", l.Format, "`format` of the log: text or json")

@@ -13,6 +13,8 @@ import (
 	"google.golang.org/grpc/connectivity"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
+
+	"github.com/toolsandbox/toolsandbox/internal/pause"
 )
 
 const (
@@ -83,8 +85,6 @@ func isReachable(ctx context.Context, conns []conn) bool {
 	if len(conns) == 0 {
 		return false
 	}
-	ticker := time.NewTicker(connectInterval)
-	defer ticker.Stop()
 	for {
 		if slices.ContainsFunc(conns, func(c conn) bool { return c.GetState() == connectivity.Ready }) {
 			return true
@@ -94,10 +94,8 @@ func isReachable(ctx context.Context, conns []conn) bool {
 				dialled.Connect() // it does nothing unless the connection is idle
 			}
 		}
-		select {
-		case <-ctx.Done():
+		if !pause.For(ctx, connectInterval) {
 			return false
-		case <-ticker.C:
 		}
 	}
 }

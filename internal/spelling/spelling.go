@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // maxLength bounds the names that are compared.
@@ -42,6 +43,26 @@ func Truncate(text string) string {
 		return string(runes[:maxRunes]) + "…"
 	}
 	return strings.TrimSpace(text)
+}
+
+// Shorten returns a text of at most limit bytes as it is, and of a longer one the beginning with an
+// ellipsis.
+func Shorten(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	return Beginning(text, limit) + "…"
+}
+
+// Beginning returns at most limit bytes of a text, whole characters.
+func Beginning(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	for limit > 0 && !utf8.RuneStart(text[limit]) {
+		limit--
+	}
+	return text[:limit]
 }
 
 // Nearest returns the known name with the smallest edit distance, "" if none is close. Close means

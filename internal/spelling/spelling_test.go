@@ -34,3 +34,15 @@ func TestDistance(t *testing.T) {
 		}
 	}
 }
+
+func TestShorten(t *testing.T) {
+	for _, c := range []struct {
+		text  string
+		limit int
+		want  string
+	}{{"", 0, ""}, {"four", 4, "four"}, {"seven", 4, "seve…"}, {"naïve", 3, "na…"}, {"naïve", 4, "naï…"}, {"日本", 2, "…"}} {
+		if got := spelling.Shorten(c.text, c.limit); got != c.want {
+			t.Errorf("Shorten(%q, %d): got %q, want %q", c.text, c.limit, got, c.want)
+		}
+	}
+}

@@ -137,7 +137,7 @@ func (s *Schema) TableIndex(name string) int {
 
 // tableOf converts a declared table.
 func tableOf(declared *worldv1.TableSchema) Table {
-	table := Table{Name: declared.GetName(), Description: declared.GetDescription()}
+	table := Table{Name: declared.GetName()}
 	for _, column := range declared.GetColumns() {
 		table.Columns = append(table.Columns, Column{
 			Name: column.GetName(), Kind: Kind(column.GetType()), Measure: column.GetMeasure(), Description: column.GetDescription(),

@@ -66,9 +66,8 @@ func (c Column) DefaultCell() *worldv1.Value { return cmp.Or(c.Default, Null()) 
 // Table is the schema of one table. Cells of a row are in the order of the columns. The first is
 // the row's id.
 type Table struct {
-	Name        string
-	Description string
-	Columns     []Column
+	Name    string
+	Columns []Column
 }
 
 // Column returns the index of a column by name, -1 if it is unknown.

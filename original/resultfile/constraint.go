@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"strings"
 
+	"github.com/toolsandbox/toolsandbox/internal/evaluation"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 )
 
@@ -27,7 +28,7 @@ func (g *graphWriter) constraint(c *evaluationv1.Constraint) object {
 		measure := column.Measure
 		for _, override := range c.GetOverrides() {
 			if override.GetColumn() == column.Name {
-				measure = cmp.Or(override.GetPackMeasure(), strings.ToLower(strings.TrimPrefix(override.GetMeasure().String(), "COLUMN_MEASURE_")))
+				measure = cmp.Or(override.GetPackMeasure(), evaluation.MeasureName(override.GetMeasure()))
 			}
 		}
 		measures = append(measures, member{column.Name, columnMeasure(measure)})

@@ -15,9 +15,7 @@ type Rollout struct {
 	// Score is nil without a score. Failure is the class of the failure of a rollout without one.
 	Score   *float64
 	Failure string
-	// Minefield: one was triggered.
-	Minefield bool
-	Turns     int
+	Turns   int
 	// Calls is nil if it is unknown, as without trajectories, and so is Seconds.
 	Calls   *int
 	Seconds *float64
@@ -32,7 +30,7 @@ func (r *Run) Rollouts() []Rollout {
 	for i, played := range r.rollouts {
 		all[i] = Rollout{
 			Name: played.name, Scenario: played.scenario, Base: played.base, Variant: played.variant, Categories: played.categories,
-			Score: played.score, Minefield: played.minefield, Turns: played.turns, Calls: played.calls, Seconds: played.seconds,
+			Score: played.score, Turns: played.turns, Calls: played.calls, Seconds: played.seconds,
 			Entry: played.entry, Outcome: played.outcome,
 		}
 		if played.score == nil {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/toolsandbox/toolsandbox/internal/evaluation"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
@@ -31,7 +32,7 @@ func constraints(graph *evaluationv1.Graph, node *evaluationv1.Node, zone *time.
 			text += ", since " + reference(graph, int(c.GetReference()))
 		}
 		for _, override := range c.GetOverrides() {
-			text += ", " + override.GetColumn() + " by " + cmp.Or(override.GetPackMeasure(), strings.ToLower(strings.TrimPrefix(override.GetMeasure().String(), "COLUMN_MEASURE_")))
+			text += ", " + override.GetColumn() + " by " + cmp.Or(override.GetPackMeasure(), evaluation.MeasureName(override.GetMeasure()))
 			for _, tolerance := range override.GetTolerances() {
 				text += fmt.Sprintf(" (%s ±%s)", tolerance.GetName(), number(tolerance.GetAbsolute()))
 			}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/toolsandbox/toolsandbox/internal/evaluation"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
@@ -132,7 +133,7 @@ func Measure(c *evaluatorv1.ConstraintExplanation) string {
 
 // ColumnMeasure is the name of the measure of two cells.
 func ColumnMeasure(c *evaluatorv1.CellExplanation) string {
-	return cmp.Or(c.GetPackMeasure(), strings.ToLower(strings.TrimPrefix(c.GetMeasure().String(), "COLUMN_MEASURE_")))
+	return cmp.Or(c.GetPackMeasure(), evaluation.MeasureName(c.GetMeasure()))
 }
 
 // Found is the found cell.

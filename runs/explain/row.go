@@ -26,7 +26,7 @@ func (p *printer) changes(c *evaluatorv1.ConstraintExplanation) {
 			p.line("changed %s", row(schema, change.GetBefore()))
 			p.inside(func() {
 				for _, name := range change.GetColumns() {
-					p.line("%s: before %s, after %s", name, cell(schema, change.GetBefore(), name), cell(schema, change.GetAfter(), name))
+					p.line("%s: before %s, after %s", name, Cell(schema, change.GetBefore(), name), Cell(schema, change.GetAfter(), name))
 				}
 			})
 		}
@@ -37,14 +37,15 @@ func (p *printer) changes(c *evaluatorv1.ConstraintExplanation) {
 func row(schema world.Table, r *worldv1.Row) string {
 	var cells []string
 	for _, column := range schema.Columns {
-		if text := cell(schema, r, column.Name); text != "null" {
+		if text := Cell(schema, r, column.Name); text != "null" {
 			cells = append(cells, column.Name+"="+text)
 		}
 	}
 	return strings.Join(cells, " ")
 }
 
-func cell(schema world.Table, r *worldv1.Row, name string) string {
+// Cell is the cell of a row in a column, null without one.
+func Cell(schema world.Table, r *worldv1.Row, name string) string {
 	if i := schema.Column(name); i >= 0 && i < len(r.GetCells()) {
 		return world.Literal(r.GetCells()[i])
 	}

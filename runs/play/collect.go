@@ -103,7 +103,7 @@ func (c *collector) open(stderr io.Writer) error {
 		c.takeOver(played)
 	}
 	for o := range c.outcomes() {
-		if !c.isDone(number(o.ID)) {
+		if !c.isDone(results.PlanNumber(o.ID)) {
 			c.earlier[o.ID] = o
 		}
 	}
@@ -149,9 +149,9 @@ func (c *collector) takeOver(played []results.Rollout) {
 		rollout.Scenario = c.scenarios[planned.GetScenario()]
 		share(rollout.Result, planned)
 		rollout.Result.LogDigest = nil // the tables have it
-		c.finished[number(id)] = *rollout
+		c.finished[results.PlanNumber(id)] = *rollout
 		if rollout.Settled() && !replayed[id] {
-			c.settled[number(id)] = true
+			c.settled[results.PlanNumber(id)] = true
 		}
 	}
 }
@@ -204,7 +204,7 @@ func (c *collector) add(result *busv1.Result) error {
 }
 
 func (c *collector) collect(result *busv1.Result) {
-	n := number(result.GetRollout().GetId())
+	n := results.PlanNumber(result.GetRollout().GetId())
 	if c.isDone(n) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -301,7 +301,7 @@ func (c *collector) plannedRollout(id string) *busv1.Rollout {
 // scenario. They are nil if it is not in the plan: scenarios × agents × users × trials, in this
 // nesting order.
 func planned(spec sweep.Spec, id string) (*busv1.Rollout, *scenariov1.Scenario) {
-	n := number(id)
+	n := results.PlanNumber(id)
 	if n < 0 || n >= spec.Rollouts() {
 		return nil, nil
 	}
@@ -331,9 +331,6 @@ func namesNoLog(result *busv1.Result) bool {
 func (c *collector) name(result *busv1.Result) string {
 	return results.RolloutName(result.GetRollout().GetScenario(), int(result.GetRollout().GetTrial()), c.spec.Trials)
 }
-
-// number returns a rollout's number in the plan.
-func number(rolloutID string) int { return results.PlanNumber(rolloutID) }
 
 // finish waits for the results and writes those of the whole run. It does
 // nothing before start.

@@ -80,7 +80,7 @@ func (r *recorder) store(ctx context.Context, rollout *results.Rollout) (digest 
 	if earlier := r.run.earlier[id]; earlier.Scored && earlier.ContextSHA256 == rollout.Digest {
 		kept = earlier.RecordingSHA256
 	}
-	digest, wrote, err := r.run.directory.record(number(id), items, kept)
+	digest, wrote, err := r.run.directory.record(results.PlanNumber(id), items, kept)
 	exchanges := Exchanges(items)
 	if err != nil || !wrote || r.run.record.HasOnlyTables() || len(exchanges) == 0 {
 		return digest, err
@@ -111,7 +111,7 @@ type tables struct {
 }
 
 func (t *tables) add(ctx context.Context, rollout *results.Rollout) error {
-	if t.settled[number(rollout.Result.GetRollout().GetId())] {
+	if t.settled[results.PlanNumber(rollout.Result.GetRollout().GetId())] {
 		return nil
 	}
 	var explained *evaluatorv1.ExplainTrajectoryResponse

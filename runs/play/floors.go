@@ -152,7 +152,7 @@ func sumFloors(scenarios []*scenariov1.Scenario, scores map[string]*busv1.Result
 		categories[s.GetSetup().GetName()] = resultfile.CountedCategories(s.GetSetup().GetCategories())
 	}
 	sums := make(map[string]*results.CategoryFloors)
-	for _, id := range slices.SortedFunc(maps.Keys(scores), func(a, b string) int { return number(a) - number(b) }) {
+	for _, id := range slices.SortedFunc(maps.Keys(scores), func(a, b string) int { return results.PlanNumber(a) - results.PlanNumber(b) }) {
 		result := scores[id]
 		if !resultfile.Scored(result) {
 			continue

@@ -12,6 +12,7 @@ import (
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/runs/results"
 )
 
 // givenItems are the turns before a fork and the answers of hosted services to them. They are the
@@ -94,7 +95,7 @@ func (o *forkOrigin) recording() (turns map[int32]*agentgwv1.RecordedTurn, answe
 	if !o.recorded.hasExternalInput {
 		return nil, nil, nil
 	}
-	n := number(o.outcome.ID)
+	n := results.PlanNumber(o.outcome.ID)
 	if _, err := readVerified(o.recorded.file(n), o.outcome.RecordingSHA256); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, process.UsageErrorf("--fork: %s of the run in %s has no recorded turns: complete the run with its own flags and --resume", o.outcome.Name, o.dir)
 	} else if err != nil {

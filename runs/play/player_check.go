@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/status"
 
+	"github.com/toolsandbox/toolsandbox/internal/pause"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	"github.com/toolsandbox/toolsandbox/runs/report"
 	"github.com/toolsandbox/toolsandbox/runs/sweep"
@@ -88,9 +89,7 @@ func (a *playerCheck) await(ctx context.Context, unreachable []flaggedPlayer) er
 		if !now.Before(deadline) {
 			return fmt.Errorf("%w; --wait 5m waits longer than %s", missing, a.wait)
 		}
-		select {
-		case <-time.After(min(checkInterval, time.Until(deadline))):
-		case <-ctx.Done():
+		if !pause.For(ctx, min(checkInterval, time.Until(deadline))) {
 			return ctx.Err()
 		}
 	}

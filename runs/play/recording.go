@@ -95,7 +95,7 @@ func openRecording(dir string) (spec sweep.Spec, run *results.Run, missing []str
 	whole := make(map[int]results.Outcome, len(run.Rollouts))
 	for _, rollout := range run.Rollouts {
 		if rollout.Damage == "" {
-			whole[number(rollout.ID)] = rollout
+			whole[results.PlanNumber(rollout.ID)] = rollout
 		}
 	}
 	rollouts := spec.Rollouts()

@@ -257,7 +257,7 @@ func lasting(stored map[string]bool, record *results.Run) map[string]bool {
 func (c *competition) collect(ctx context.Context, agent int, wanted map[string]bool) error {
 	run, scores := c.runs[agent], c.scores[agent]
 	return run.collector.planned.Await(ctx, wanted, run.collector.progress.Report, func(result *busv1.Result) error {
-		n := number(result.GetRollout().GetId())
+		n := results.PlanNumber(result.GetRollout().GetId())
 		if _, known := scores[n]; known {
 			return nil
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/euroeval"
 	"github.com/toolsandbox/toolsandbox/original/resultfile"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	"github.com/toolsandbox/toolsandbox/runs/output"
 )
 
 // EuroEval is the content of EuroEvalFile.
@@ -103,7 +104,7 @@ func (e *EuroEval) Categories() []euroeval.CategoryScores {
 // Files returns EuroEvalFile and euroeval.ResultsName by their names. agent is the player that
 // answered, now the end of the run.
 func (e *EuroEval) Files(agent Player, now time.Time) (map[string][]byte, error) {
-	data, err := encode(e, "    ")
+	data, err := output.JSON(e, "    ")
 	if err != nil {
 		return nil, fmt.Errorf("encode %s: %w", EuroEvalFile, err)
 	}

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
+	"github.com/toolsandbox/toolsandbox/runs/output"
 	"github.com/toolsandbox/toolsandbox/runs/storage"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/reasoning"
 )
@@ -165,7 +166,7 @@ func exchangeLine(exchange Exchange) ([]byte, error) {
 	if u := data.GetUsage(); u != nil {
 		line.Usage = &usageJSON{u.GetInputTokens(), u.GetCachedTokens(), u.GetOutputTokens(), u.GetReasoningTokens()}
 	}
-	return encode(line, "")
+	return output.JSON(line, "")
 }
 
 // body returns a complete body of valid JSON in UTF-8 as JSON, otherwise as text. Go's decoder does

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"syscall"
 
+	"github.com/toolsandbox/toolsandbox/runs/output"
 	"github.com/toolsandbox/toolsandbox/runs/storage"
 )
 
@@ -79,7 +80,7 @@ func WriteExperiment(dir string, experiment *Experiment) error {
 			all.Runs = append(all.Runs, run)
 		}
 	}
-	data, err := encode(all, "    ")
+	data, err := output.JSON(all, "    ")
 	if err != nil {
 		return fmt.Errorf("write %s: %w", ExperimentFile, err)
 	}

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/toolsandbox/toolsandbox/runs/output"
 	"github.com/toolsandbox/toolsandbox/runs/results/internal/part"
 	"github.com/toolsandbox/toolsandbox/runs/storage"
 )
@@ -151,11 +152,8 @@ func csvCell(value reflect.Value) (string, error) {
 	case time.Time:
 		return v.UTC().Format(time.RFC3339Nano), nil
 	case []string:
-		var out strings.Builder
-		encoder := json.NewEncoder(&out)
-		encoder.SetEscapeHTML(false)
-		err := encoder.Encode(append([]string{}, v...))
-		return strings.TrimSuffix(out.String(), "\n"), err
+		text, err := output.JSON(append([]string{}, v...), "")
+		return string(text), err
 	default:
 		return fmt.Sprint(v), nil
 	}

@@ -15,11 +15,12 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	"github.com/toolsandbox/toolsandbox/original/resultfile"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/runs/output"
 )
 
 // storeSummary writes the summary of a run that has no RunFile.
 func storeSummary(dir string, summary *resultfile.Summary) error {
-	data, err := encode(summary, "    ")
+	data, err := output.JSON(summary, "    ")
 	return errors.Join(err, os.MkdirAll(dir, 0o755), writeSummary(dir, data))
 }
 

@@ -7,9 +7,7 @@
 package results
 
 import (
-	"bytes"
 	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -21,6 +19,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/original/resultfile"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/runs/output"
 	"github.com/toolsandbox/toolsandbox/runs/storage"
 )
 
@@ -159,7 +158,7 @@ func SummaryFiles(rollouts []Rollout) (map[string][]byte, error) {
 }
 
 func encodeSummary(summary *resultfile.Summary) (map[string][]byte, error) {
-	data, err := encode(summary, "    ")
+	data, err := output.JSON(summary, "    ")
 	if err != nil {
 		return nil, fmt.Errorf("encode %s: %w", SummaryFile, err)
 	}
@@ -233,15 +232,4 @@ func WriteFile(path string, data []byte) error {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	return nil
-}
-
-// encode encodes a struct with minimal escapes, indented if indent is not empty, without trailing
-// newline.
-func encode(v any, indent string) ([]byte, error) {
-	var out bytes.Buffer
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", indent)
-	err := encoder.Encode(v)
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), err
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/testkit/vectortest"
 	"github.com/toolsandbox/toolsandbox/original/importer/importertest"
+	"github.com/toolsandbox/toolsandbox/runs/output"
 	"github.com/toolsandbox/toolsandbox/runs/storage"
 )
 
@@ -118,7 +119,7 @@ func withoutTraceback(t *testing.T, dir string) string {
 	if !found {
 		return read(t, dir, SummaryFile)
 	}
-	text, err := encode(summary, "    ")
+	text, err := output.JSON(summary, "    ")
 	if err != nil {
 		t.Fatal(err)
 	}

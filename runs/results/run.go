@@ -14,6 +14,7 @@ import (
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
+	"github.com/toolsandbox/toolsandbox/runs/output"
 	"github.com/toolsandbox/toolsandbox/runs/storage"
 	"github.com/toolsandbox/toolsandbox/scenario"
 )
@@ -482,7 +483,7 @@ func WriteRun(dir string, run *Run) error {
 	if run.HasOnlyTables() {
 		stored.Rollouts = append([]Outcome{}, run.Damaged()...)
 	}
-	data, err := encode(stored, "    ")
+	data, err := output.JSON(stored, "    ")
 	if err != nil {
 		return fmt.Errorf("encode %s: %w", RunFile, err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/runs/output"
 )
 
 // reminders returns a version of REMINDER. Each row is an id ("" for null), a text and a time.
@@ -122,7 +123,7 @@ func TestChangesJSON(t *testing.T) {
 		Session: &toolhostv1.Session{Id: "f", SetupName: "shopping", LastIndex: 8, ParentId: "s.0", ForkedAt: 5},
 		From:    0, To: 4, Tables: []Diff{Compare(reminderTable, from, to)},
 	}
-	got, err := encode(changes)
+	got, err := output.JSON(changes, "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,13 +1,13 @@
 package session
 
 import (
-	"bytes"
 	"encoding/json"
 	"strconv"
 
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/runs/output"
 )
 
 // sessionJSON is a session for programs.
@@ -94,12 +94,12 @@ func (v *View) MarshalJSON() ([]byte, error) {
 	for _, version := range v.Versions {
 		versions = append(versions, versionJSON{Table: version.GetName(), Version: version.GetIndex(), Rows: len(version.GetRows())})
 	}
-	return encode(struct {
+	return output.JSON(struct {
 		Session  sessionJSON   `json:"session"`
 		At       int           `json:"at"`
 		Tables   []tableJSON   `json:"tables"`
 		Versions []versionJSON `json:"versions,omitempty"`
-	}{describe(v.Session), v.At, tables, versions})
+	}{describe(v.Session), v.At, tables, versions}, "")
 }
 
 // MarshalJSON implements json.Marshaler.
@@ -124,12 +124,12 @@ func (c *Changes) MarshalJSON() ([]byte, error) {
 			Reordered:   diff.Reordered,
 		}
 	}
-	return encode(struct {
+	return output.JSON(struct {
 		Session sessionJSON `json:"session"`
 		From    int         `json:"from"`
 		To      int         `json:"to"`
 		Tables  []diffJSON  `json:"tables"`
-	}{describe(c.Session), c.From, c.To, tables})
+	}{describe(c.Session), c.From, c.To, tables}, "")
 }
 
 // versionPointer returns nil for a missing version.
@@ -167,26 +167,15 @@ func jsonText(cell *worldv1.Value) string {
 	case *worldv1.Value_Boolean:
 		return strconv.FormatBool(kind.Boolean)
 	case *worldv1.Value_Number:
-		raw, err := encode(kind.Number)
+		raw, err := output.JSON(kind.Number, "")
 		if err != nil { // not a number, or infinite
 			return strconv.Quote(strconv.FormatFloat(kind.Number, 'g', -1, 64))
 		}
 		return string(raw)
 	case *worldv1.Value_Text:
-		raw, _ := encode(kind.Text) // a text has no error
+		raw, _ := output.JSON(kind.Text, "") // a text has no error
 		return string(raw)
 	default:
 		return "null"
 	}
-}
-
-// encode prints a value as JSON without escaping HTML.
-func encode(value any) ([]byte, error) {
-	var buffer bytes.Buffer
-	encoder := json.NewEncoder(&buffer)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(value); err != nil {
-		return nil, err
-	}
-	return bytes.TrimRight(buffer.Bytes(), "\n"), nil
 }

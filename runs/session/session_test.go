@@ -24,6 +24,7 @@ import (
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/runs/output"
 	"github.com/toolsandbox/toolsandbox/runs/standalone"
 )
 
@@ -378,7 +379,7 @@ CONTACT, 0 rows, stored at message 0
 	if diff := cmp.Diff(want, text.String()); diff != "" {
 		t.Errorf("WriteText (-want +got):\n%s", diff)
 	}
-	raw, err := encode(&View{Session: found, At: 3, Tables: tables[:1]})
+	raw, err := output.JSON(&View{Session: found, At: 3, Tables: tables[:1]}, "")
 	if err != nil {
 		t.Fatal(err)
 	}

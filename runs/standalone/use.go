@@ -53,9 +53,7 @@ func Join(err, closed error) error {
 
 // WithTemporary is Temporary without telemetry. level is the lowest logged level.
 func WithTemporary(ctx context.Context, cfg Config, level string, stderr io.Writer, do func(context.Context, *rpc.Node) error) error {
-	log := process.DefaultLog()
-	log.Level = level
-	return Temporary(ctx, cfg, rpc.Options{Logger: log.New(stderr)}, do)
+	return Temporary(ctx, cfg, rpc.Options{Logger: process.TextLog(stderr, level)}, do)
 }
 
 // Temporary is With for an installation with temporary data.

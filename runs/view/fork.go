@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/toolsandbox/toolsandbox/internal/spelling"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/runs/analysis"
@@ -196,7 +197,7 @@ func changeOf(fork *results.Fork) string {
 		parts = append(parts, "user "+fork.User)
 	}
 	if fork.Text != nil {
-		parts = append(parts, "text “"+beginning(*fork.Text, 120)+"”")
+		parts = append(parts, "text “"+spelling.Beginning(*fork.Text, 120)+"”")
 	}
 	return strings.Join(parts, ", ")
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/toolsandbox/toolsandbox/internal/messagetext"
+	"github.com/toolsandbox/toolsandbox/internal/spelling"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
@@ -96,7 +97,7 @@ func newWords(parts []explain.Part) words {
 	whole := newText(all.String(), foldWords)
 	shown := words{Fold: whole.Fold, Cut: whole.Cut}
 	for left := len(whole.All); left > 0; parts = parts[1:] {
-		part := explain.Part{Text: beginning(parts[0].Text, left), Common: parts[0].Common}
+		part := explain.Part{Text: spelling.Beginning(parts[0].Text, left), Common: parts[0].Common}
 		left -= len(parts[0].Text)
 		shown.Parts = append(shown.Parts, part)
 	}
@@ -209,10 +210,7 @@ func (n nodes) rule(graph *evaluationv1.Graph, at *evaluatorv1.NodeEvaluation, c
 }
 
 func literal(shape world.Table, r *worldv1.Row, column string) string {
-	if i := shape.Column(column); i >= 0 && i < len(r.GetCells()) {
-		return cellText(r.GetCells()[i])
-	}
-	return "null"
+	return shorten(explain.Cell(shape, r, column))
 }
 
 func (n nodes) pair(shape world.Table, c *evaluatorv1.ConstraintExplanation, rows *evaluatorv1.RowExplanation) pair {
@@ -292,7 +290,7 @@ func newArgument(a *evaluatorv1.ArgumentComparison) cell {
 
 // excerpt is the beginning of a message on one line.
 func excerpt(m *worldv1.Message) string {
-	return beginning(fmt.Sprintf("%s to %s: %s", world.RoleName(m.GetSender()), world.RoleName(m.GetRecipient()), messagetext.Content(m)), 160)
+	return spelling.Beginning(fmt.Sprintf("%s to %s: %s", world.RoleName(m.GetSender()), world.RoleName(m.GetRecipient()), messagetext.Content(m)), 160)
 }
 
 // mark is what the graph says of a node.

@@ -20,7 +20,6 @@ const transcriptPage = 500
 
 // rolloutBody is the content of a rollout's page.
 type rolloutBody struct {
-	Run     *run
 	Rollout analysis.Rollout
 	Score   string
 	Class   string
@@ -86,7 +85,7 @@ func (v *Viewer) toldPage(p *page, r *run, i int, told explained, number int, qu
 }
 
 func (v *Viewer) rolloutBody(p *page, r *run, rollout analysis.Rollout, told explained, number int) (*rolloutBody, error) {
-	body := &rolloutBody{Run: r, Rollout: rollout, Problem: told.Problem, Score: "no score", Class: "none", Count: len(told.Messages), Facts: facts(r, rollout), size: transcriptPage, static: p.Static}
+	body := &rolloutBody{Rollout: rollout, Problem: told.Problem, Score: "no score", Class: "none", Count: len(told.Messages), Facts: facts(r, rollout), size: transcriptPage, static: p.Static}
 	if told.Recorded != nil {
 		body.Score, body.Class = explain.Number(*told.Recorded), scoreClass(*told.Recorded)
 	}

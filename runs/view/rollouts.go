@@ -196,15 +196,14 @@ func (p played) details() string {
 
 // rolloutsBody is the content of the table of rollouts.
 type rolloutsBody struct {
-	Choices  choices
-	Runs     []*run
-	Query    map[string]string
-	Rows     []tableRow
-	Found    int
-	All      int
-	Heads    []head
-	Pages    []link
-	Detailed bool
+	Choices choices
+	Runs    []*run
+	Query   map[string]string
+	Rows    []tableRow
+	Found   int
+	All     int
+	Heads   []head
+	Pages   []link
 }
 
 // tableRow is a row of the table.

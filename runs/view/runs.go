@@ -39,7 +39,6 @@ type runCard struct {
 	Bar      bar
 	Path     string
 	Unscored []fact
-	Packs    string
 	Ended    string
 	Record   *results.Run
 }

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/toolsandbox/toolsandbox/internal/pause"
 	"github.com/toolsandbox/toolsandbox/original/resultfile"
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
@@ -227,14 +228,8 @@ func (s *Site) rest(ctx context.Context, d time.Duration) {
 	s.mu.Lock()
 	playing := s.playing
 	s.mu.Unlock()
-	if playing == 0 {
-		return
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
+	if playing > 0 {
+		pause.For(ctx, d)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/toolsandbox/toolsandbox/internal/pause"
 	"github.com/toolsandbox/toolsandbox/internal/process"
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	"github.com/toolsandbox/toolsandbox/internal/world"
@@ -220,19 +221,12 @@ func (d *directory) Follow(ctx context.Context, changed func(report.SweepDetail)
 
 // settle waits until the process that plays the run has written its results, or is gone.
 func (d *directory) settle(ctx context.Context) {
-	ticker := time.NewTicker(settlePoll)
-	defer ticker.Stop()
 	for d.isPlayed() || !d.isWritten(ctx) {
 		target, closeTarget, err := rpc.SocketTarget(ctx, play.Socket(d.path))
 		if err != nil && target == "" {
 			return
 		}
-		if closeTarget() != nil {
-			return
-		}
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
+		if closeTarget() != nil || !pause.For(ctx, settlePoll) {
 			return
 		}
 	}
@@ -270,7 +264,7 @@ func OpenAll(
 	var sources []Source
 	for _, arg := range args {
 		if _, err := os.Stat(arg); errors.Is(err, fs.ErrNotExist) && orchestrator != nil && !storage.IsBucket(arg) {
-			source, err := OpenSweep(ctx, orchestrator, arg, scenarios)
+			source, err := openSweep(ctx, orchestrator, arg, scenarios)
 			if unknown, ok := errors.AsType[*sweep.UnknownError](err); ok {
 				return nil, process.UsageErrorf("RUN: %w", unknown)
 			}

@@ -50,11 +50,7 @@ type sweepSource struct {
 	ended       bool
 }
 
-// OpenSweep returns a sweep of an installation. The error says that there is none with this id.
-func OpenSweep(ctx context.Context, orchestrator orchestratorv1.OrchestratorServiceClient, id string, scenarios Scenarios) (Source, error) {
-	return openSweep(ctx, orchestrator, id, scenarios)
-}
-
+// openSweep returns a sweep of an installation. The error says that there is none with this id.
 func openSweep(ctx context.Context, orchestrator orchestratorv1.OrchestratorServiceClient, id string, scenarios Scenarios) (*sweepSource, error) {
 	s := newSweep(orchestrator, id, "sweep "+id, scenarios)
 	var err error

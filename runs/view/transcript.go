@@ -8,9 +8,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/toolsandbox/toolsandbox/internal/messagetext"
+	"github.com/toolsandbox/toolsandbox/internal/spelling"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/runs/session"
@@ -65,11 +65,11 @@ type text struct {
 func newText(all string, foldAt int) text {
 	t := text{All: all}
 	if len(all) > cutAt {
-		t.All = beginning(all, cutAt)
+		t.All = spelling.Beginning(all, cutAt)
 		t.Cut = len(all) - len(t.All)
 	}
 	if len(all) > foldAt {
-		t.Fold = beginning(strings.Join(strings.Fields(beginning(all, 400)), " "), 120) + "…"
+		t.Fold = spelling.Beginning(strings.Join(strings.Fields(spelling.Beginning(all, 400)), " "), 120) + "…"
 	}
 	return t
 }
@@ -79,22 +79,11 @@ func shorten(text string) string {
 	if len(text) <= cellAt {
 		return text
 	}
-	return fmt.Sprintf("%s… (%d bytes)", beginning(text, cellAt), len(text))
+	return fmt.Sprintf("%s… (%d bytes)", spelling.Beginning(text, cellAt), len(text))
 }
 
 // cellText shows a cell.
 func cellText(v *worldv1.Value) string { return shorten(world.Literal(v)) }
-
-// beginning returns at most n bytes of a text, whole characters.
-func beginning(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	for n > 0 && !utf8.RuneStart(text[n]) {
-		n--
-	}
-	return text[:n]
-}
 
 // call is a call of a tool.
 type call struct {
@@ -159,17 +148,17 @@ func roleClass(role worldv1.Role) string {
 }
 
 func newCall(c *worldv1.ToolCall) *call {
-	shown := &call{Tool: shorten(c.GetTool()), Cut: c.GetArgumentsCut(), Source: beginning(messagetext.Source(c), cutAt)}
+	shown := &call{Tool: shorten(c.GetTool()), Cut: c.GetArgumentsCut(), Source: spelling.Beginning(messagetext.Source(c), cutAt)}
 	if c.GetName() != "" && c.GetName() != c.GetTool() {
 		shown.Seen = shorten(c.GetName())
 	}
 	if c.ArgumentsText != nil {
-		shown.Raw = beginning(c.GetArgumentsText(), cutAt)
+		shown.Raw = spelling.Beginning(c.GetArgumentsText(), cutAt)
 		return shown
 	}
 	arguments, err := readArguments(cmp.Or(c.GetArgumentsJson(), "{}"))
 	if err != nil {
-		shown.Raw = beginning(c.GetArgumentsJson(), cutAt)
+		shown.Raw = spelling.Beginning(c.GetArgumentsJson(), cutAt)
 	}
 	left := cutAt
 	for i, a := range arguments {
@@ -202,7 +191,7 @@ func readArguments(source string) ([]argument, error) {
 		if err := json.Compact(&compact, value); err != nil {
 			return nil, err
 		}
-		all = append(all, argument{fmt.Sprint(name), beginning(compact.String(), cutAt)})
+		all = append(all, argument{fmt.Sprint(name), spelling.Beginning(compact.String(), cutAt)})
 	}
 	if _, err := decoder.Token(); err != nil {
 		return nil, err

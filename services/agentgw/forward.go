@@ -39,10 +39,10 @@ type Replicas interface {
 // apart from the names of attached agents.
 func forwardName(replica string) string { return "turns." + replica }
 
-// respondAtOwner plays a turn at the replica that owns the key of its model, so that one limiter
-// sees all requests under a key. It plays other players' turns here, and turns that exceed one NATS
-// message.
-func (s *Server) respondAtOwner(ctx context.Context, req *agentgwv1.RespondRequest) (*agentgwv1.RespondResponse, error) {
+// Respond implements AgentGatewayService. It plays a turn at the replica that owns the key of its
+// model, so that one limiter sees all requests under a key. It plays other players' turns here, and
+// turns that exceed one NATS message.
+func (s *Server) Respond(ctx context.Context, req *agentgwv1.RespondRequest) (*agentgwv1.RespondResponse, error) {
 	if s.replicas == nil || req.GetPlayer().GetModel() == nil {
 		return s.playHere(ctx, req)
 	}

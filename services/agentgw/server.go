@@ -125,11 +125,6 @@ func (s *Server) Close() error {
 	return s.plugins.Close()
 }
 
-// Respond implements AgentGatewayService.
-func (s *Server) Respond(ctx context.Context, req *agentgwv1.RespondRequest) (*agentgwv1.RespondResponse, error) {
-	return s.respondAtOwner(ctx, req)
-}
-
 // playHere plays a turn at this replica.
 func (s *Server) playHere(ctx context.Context, req *agentgwv1.RespondRequest) (*agentgwv1.RespondResponse, error) {
 	ctx, span := s.startSpan(ctx, req)

@@ -27,8 +27,8 @@ const (
 	user  = worldv1.Role_ROLE_USER
 )
 
-// attachedName is the proto's rule for names of attached agents.
-var attachedName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+// AttachedName matches names of attached agents. A name is also one token of a NATS subject.
+var AttachedName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
 // pattern is one way to name a player.
 type pattern struct {
@@ -173,7 +173,7 @@ func parseRandom(seed string) (*agentgwv1.Player, error) {
 }
 
 func parseAttached(name string) (*agentgwv1.Player, error) {
-	if !attachedName.MatchString(name) {
+	if !AttachedName.MatchString(name) {
 		return nil, fmt.Errorf("name %q: expected 1 to 64 letters, digits, _ and -", name)
 	}
 	return &agentgwv1.Player{Kind: &agentgwv1.Player_Plugin{Plugin: &agentgwv1.Plugin{Attached: name}}}, nil

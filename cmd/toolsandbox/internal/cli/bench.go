@@ -94,9 +94,7 @@ func (o *benchOptions) run(ctx context.Context, args []string, stdout, stderr io
 	if err := play.CheckSockets(services, spec); err != nil {
 		return err
 	}
-	log := process.DefaultLog()
-	log.Level = "warn"
-	logger := log.New(stderr)
+	logger := process.TextLog(stderr, "warn")
 	exported, err := telemetry.Start(ctx, o.telemetry, "toolsandbox")
 	if err != nil {
 		return err

@@ -85,9 +85,7 @@ func (o *proveOptions) run(ctx context.Context, args []string, stdout, stderr io
 	services.ToolHost.ToolServers = o.from.ToolServers(nil)
 	summary := prove.Summary{}
 	start := time.Now()
-	log := process.DefaultLog()
-	log.Level = "error" // wrong calls are intended
-	logger := log.New(stderr)
+	logger := process.TextLog(stderr, "error") // wrong calls are intended
 	exported, err := telemetry.Start(ctx, o.telemetry, "toolsandbox")
 	if err != nil {
 		return err

@@ -145,9 +145,7 @@ func (p *sessionSource) use(ctx context.Context, stderr io.Writer, services []rp
 		return err
 	}
 	p.installation.Services, p.installation.Orchestrator.Parallel = services, 0
-	log := process.DefaultLog()
-	log.Level = "warn"
-	return standalone.With(ctx, p.installation, rpc.Options{Logger: log.New(stderr)}, func(ctx context.Context, node *rpc.Node) error {
+	return standalone.With(ctx, p.installation, rpc.Options{Logger: process.TextLog(stderr, "warn")}, func(ctx context.Context, node *rpc.Node) error {
 		err := do(ctx, session.New(node))
 		unknown, ok := errors.AsType[*session.UnknownError](err)
 		if !ok || p.located[unknown.Name] == "" {

@@ -65,8 +65,6 @@ func (i *installation) use(ctx context.Context, stderr io.Writer, do func(contex
 	if err := i.config.Network.Validate(); err != nil {
 		return process.UsageErrorf("%w", err)
 	}
-	log := process.DefaultLog()
-	log.Level = "warn"
 	with := standalone.With
 	if i.out != "" {
 		if i.flags.Changed("remote") || i.flags.Changed("orchestrator-addr") {
@@ -74,7 +72,7 @@ func (i *installation) use(ctx context.Context, stderr io.Writer, do func(contex
 		}
 		with = play.WithSocket(i.out)
 	}
-	err := with(ctx, i.config, rpc.Options{Logger: log.New(stderr)}, do)
+	err := with(ctx, i.config, rpc.Options{Logger: process.TextLog(stderr, "warn")}, do)
 	if unknown, ok := errors.AsType[*sweep.UnknownError](err); ok {
 		return process.UsageErrorf("ID: %w", unknown)
 	}

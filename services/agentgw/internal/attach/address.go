@@ -48,9 +48,6 @@ func (a Address) relayName() string {
 // secret.
 func heldName(name string) string { return "held." + name }
 
-// namePattern matches names of agents. A name is also one token of a NATS subject.
-var namePattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
-
 // instancePattern and softwarePattern match what a process states about itself.
 var (
 	instancePattern = regexp.MustCompile(`^[A-Za-z0-9._-]{0,64}$`)
@@ -59,7 +56,7 @@ var (
 
 // CheckName returns an error if a name is invalid.
 func CheckName(name string) error {
-	if !namePattern.MatchString(name) {
+	if !player.AttachedName.MatchString(name) {
 		return fmt.Errorf("agent name %q: expected 1 to 64 letters, digits, _ and -", name)
 	}
 	return nil

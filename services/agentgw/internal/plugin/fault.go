@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/toolsandbox/toolsandbox/internal/spelling"
 	agentv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agent/v1"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
@@ -38,11 +39,7 @@ const (
 
 // shorten bounds a text of a plug-in for logs and people.
 func shorten(text string, limit int) string {
-	text = strings.ToValidUTF8(text, string(utf8.RuneError))
-	if len(text) <= limit {
-		return text
-	}
-	return strings.ToValidUTF8(text[:limit], "") + "…"
+	return spelling.Shorten(strings.ToValidUTF8(text, string(utf8.RuneError)), limit)
 }
 
 // classOf returns the failure class of an error in a plug-in's own code. A failing user simulator

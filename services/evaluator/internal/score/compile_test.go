@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/toolsandbox/toolsandbox/internal/evaluation"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 )
 
@@ -17,11 +18,15 @@ func say(text string) Constraint {
 }
 
 func TestGuardModes(t *testing.T) {
-	for mode, want := range map[GuardMode][]AutomaticGuardrail{
-		GuardAll:    {{world.Setting, 0}, {world.Contact, 0}, {world.Messaging, 0}, {world.Reminder, 0}},
-		GuardOnly:   {{world.Contact, 0}},
-		GuardExcept: {{world.Setting, 0}, {world.Messaging, 0}, {world.Reminder, 0}},
+	for mode, tables := range map[GuardMode][]string{
+		GuardAll:    {world.Setting, world.Contact, world.Messaging, world.Reminder},
+		GuardOnly:   {world.Contact},
+		GuardExcept: {world.Setting, world.Messaging, world.Reminder},
 	} {
+		var want []evaluation.Guardrail
+		for _, table := range tables {
+			want = append(want, evaluation.Guardrail{Table: world.Builtin().TableIndex(table)})
+		}
 		graph, err := compileDefinition(testDefinition{Edges: chain(2), Nodes: []Node{
 			{Constraints: []Constraint{say("a")}},
 			{Constraints: []Constraint{say("b")}, Guard: Guard{Mode: mode, Tables: []string{world.Sandbox, world.Contact}}},
@@ -29,8 +34,8 @@ func TestGuardModes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(want, graph.Guardrails(1)); diff != "" {
-			t.Errorf("mode %d: Guardrails (-want +got):\n%s", mode, diff)
+		if diff := cmp.Diff(want, graph.nodes[1].guards); diff != "" {
+			t.Errorf("mode %d: guardrails (-want +got):\n%s", mode, diff)
 		}
 	}
 }

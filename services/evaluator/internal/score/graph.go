@@ -14,15 +14,6 @@ import (
 // maxNodes is the maximum number of nodes of a graph.
 const maxNodes = evaluation.MaxNodes
 
-// AutomaticGuardrail is a guardrail that scoring adds to a node: the table must be the same at the
-// match and at the reference.
-type AutomaticGuardrail struct {
-	// Table is the name of the table.
-	Table string
-	// Reference is a node number or FirstUserMessage.
-	Reference int
-}
-
 // Graph is a graph of milestones or minefields. It is immutable and safe for concurrent use.
 type Graph struct {
 	schema *world.Schema
@@ -96,16 +87,6 @@ type cell struct {
 
 // Len returns the number of nodes.
 func (g *Graph) Len() int { return len(g.nodes) }
-
-// Guardrails returns the automatic guardrails of a node by reference and table. The caller owns the
-// result.
-func (g *Graph) Guardrails(node int) []AutomaticGuardrail {
-	var guards []AutomaticGuardrail
-	for _, guard := range g.nodes[node].guards {
-		guards = append(guards, AutomaticGuardrail{Table: g.schema.Tables()[guard.Table].Name, Reference: guard.Reference})
-	}
-	return guards
-}
 
 // NewGraph returns a compiled graph for scoring, which must be complete. It prepares the parts that
 // do not depend on a trajectory.

@@ -14,7 +14,9 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	"github.com/toolsandbox/toolsandbox/original/conformance"
 	"github.com/toolsandbox/toolsandbox/original/importer"
+	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/scenario"
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/score"
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/translate"
 )
@@ -36,16 +38,16 @@ type recorded struct {
 }
 
 // guardrails are the guardrails that the original derived, per node.
-type guardrails [][]score.AutomaticGuardrail
+type guardrails [][]scenario.Guardrail
 
 // UnmarshalJSON implements json.Unmarshaler for a graph.
 func (g *guardrails) UnmarshalJSON(raw []byte) error {
 	var graph struct {
-		Nodes []struct{ Guardrails []score.AutomaticGuardrail }
+		Nodes []struct{ Guardrails []scenario.Guardrail }
 	}
 	err := json.Unmarshal(raw, &graph)
 	for _, node := range graph.Nodes {
-		slices.SortFunc(node.Guardrails, func(a, b score.AutomaticGuardrail) int {
+		slices.SortFunc(node.Guardrails, func(a, b scenario.Guardrail) int {
 			return cmp.Or(cmp.Compare(a.Reference, b.Reference), cmp.Compare(world.Builtin().TableIndex(a.Table), world.Builtin().TableIndex(b.Table)))
 		})
 		*g = append(*g, node.Guardrails)
@@ -53,10 +55,10 @@ func (g *guardrails) UnmarshalJSON(raw []byte) error {
 	return err
 }
 
-func (g guardrails) check(tb testing.TB, name string, graph *score.Graph) {
+func (g guardrails) check(tb testing.TB, name string, graph *evaluationv1.Graph) {
 	tb.Helper()
 	for node := range g {
-		if got := graph.Guardrails(node); !slices.Equal(got, g[node]) {
+		if got := scenario.Guardrails(world.Builtin(), graph, node); !slices.Equal(got, g[node]) {
 			tb.Errorf("%s: guardrails of node %d: got %v, want %v", name, node, got, g[node])
 		}
 	}
@@ -155,16 +157,12 @@ func TestGuardrails(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, s := range source.Scenarios {
-		scenario, err := imported.Scenario(s.Name, "")
+		read, err := imported.Scenario(s.Name, "")
 		if err != nil {
 			t.Fatal(err)
 		}
-		graphs, err := translate.Compile(scenario.GetEvaluation())
-		if err != nil {
-			t.Fatalf("%s: %v", s.Name, err)
-		}
-		s.Milestones.check(t, s.Name, graphs.Milestones)
-		s.Minefields.check(t, s.Name, graphs.Minefields)
+		s.Milestones.check(t, s.Name, read.GetEvaluation().GetMilestones())
+		s.Minefields.check(t, s.Name, read.GetEvaluation().GetMinefields())
 	}
 	cases := evaluations(t)
 	vectortest.Lines(t, vectortest.Dir(t, evaluationFile), func(line int, raw []byte) {
@@ -173,8 +171,8 @@ func TestGuardrails(t *testing.T) {
 			t.Fatalf("line %d: %v", line, err)
 		}
 		c := cases[line-1]
-		want.Milestones.check(t, c.name, c.graphs.Milestones)
-		want.Minefields.check(t, c.name, c.graphs.Minefields)
+		want.Milestones.check(t, c.name, c.Evaluation.GetMilestones())
+		want.Minefields.check(t, c.name, c.Evaluation.GetMinefields())
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/toolsandbox/toolsandbox/internal/numeral"
+	"github.com/toolsandbox/toolsandbox/internal/spelling"
 )
 
 // words returns the words of a text.
@@ -60,17 +61,4 @@ func endOf(text string) string {
 }
 
 // truncate returns the part of a text that is checked.
-func truncate(text string) string {
-	if len(text) <= maxText {
-		return text
-	}
-	return strings.ToValidUTF8(text[:maxText], "")
-}
-
-// clip truncates evidence at a rune boundary.
-func clip(text string) string {
-	if len(text) <= maxEvidence {
-		return text
-	}
-	return strings.ToValidUTF8(text[:maxEvidence], "") + "…"
-}
+func truncate(text string) string { return spelling.Beginning(text, maxText) }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/toolsandbox/toolsandbox/internal/messagetext"
+	"github.com/toolsandbox/toolsandbox/internal/spelling"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
@@ -63,7 +64,7 @@ func Check(user *evaluationv1.User, messages []*worldv1.Message, from int) []*bu
 		}
 		for _, m := range messages[max(start, min(from, end)):end] {
 			for _, found := range c.message(m) {
-				flags = append(flags, &busv1.UserFlag{Rule: found.rule, Index: m.GetIndex(), Evidence: clip(found.evidence)})
+				flags = append(flags, &busv1.UserFlag{Rule: found.rule, Index: m.GetIndex(), Evidence: spelling.Shorten(found.evidence, maxEvidence)})
 			}
 			if len(flags) >= MaxFlags {
 				return flags[:MaxFlags]
@@ -79,7 +80,7 @@ func Check(user *evaluationv1.User, messages []*worldv1.Message, from int) []*bu
 		start = end
 	}
 	if at := c.neverEnds(); at >= from {
-		flags = append(flags, &busv1.UserFlag{Rule: NeverEnds, Index: messages[at].GetIndex(), Evidence: clip(messagetext.Content(messages[at]))})
+		flags = append(flags, &busv1.UserFlag{Rule: NeverEnds, Index: messages[at].GetIndex(), Evidence: spelling.Shorten(messagetext.Content(messages[at]), maxEvidence)})
 	}
 	return flags
 }

@@ -213,7 +213,7 @@ func (c *call) evaluate(ctx context.Context, w *session.World) (python.Value, er
 		_, err := c.program.run(ctx, w)
 		return python.None(), err
 	}
-	return c.tool.Call(ctx, w, c.args)
+	return c.tool.Run(ctx, w, c.args)
 }
 
 // run executes the call on a world and returns its answer.

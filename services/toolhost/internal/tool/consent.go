@@ -96,7 +96,7 @@ func (t *Tool) requiringConsent(action string) *Tool {
 			}
 			return python.Value{}, raise("PermissionError", reason+" Ask the user whether you may "+action+", and call again when the user has said yes.")
 		}
-		result, err := t.Call(ctx, w, args)
+		result, err := t.Run(ctx, w, args)
 		if err == nil && once {
 			w.Update(world.Consent, session.Where{Column: consentID, Value: consent}, session.Change{Column: consentUsed, Value: python.Bool(true)})
 		}

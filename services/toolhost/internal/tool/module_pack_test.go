@@ -55,7 +55,7 @@ func TestRandom(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		result, err := catalogue.Find("draw").Call(t.Context(), &w, args)
+		result, err := catalogue.Find("draw").Run(t.Context(), &w, args)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -72,7 +72,7 @@ func call(tb testing.TB, catalogue *Catalogue, w *session.World, name, arguments
 	if err != nil {
 		return err.Error()
 	}
-	result, err := t.Call(tb.Context(), w, args)
+	result, err := t.Run(tb.Context(), w, args)
 	if err != nil {
 		return err.Error()
 	}
@@ -172,7 +172,7 @@ func TestHostileTools(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := loops.Call(ended, noteWorld(t), args); !errors.Is(err, context.Canceled) {
+	if _, err := loops.Run(ended, noteWorld(t), args); !errors.Is(err, context.Canceled) {
 		t.Errorf("a call whose context has ended: got %v, want context.Canceled", err)
 	}
 }
@@ -433,7 +433,7 @@ func BenchmarkModuleCall(b *testing.B) {
 				w.Load(world.Reminder, nil)
 				args, err := test.tool.BindMapping(arguments)
 				if err == nil {
-					_, err = test.tool.Call(b.Context(), &w, args)
+					_, err = test.tool.Run(b.Context(), &w, args)
 				}
 				if err != nil {
 					b.Fatal(err)
@@ -477,7 +477,7 @@ func FuzzModule(f *testing.F) {
 		for _, declared := range catalogue.All()[len(Builtin().All()):] {
 			args, err := declared.Bind(nil, &python.Dict{})
 			if err == nil {
-				_, _ = declared.Call(t.Context(), noteWorld(t), args) // it ends
+				_, _ = declared.Run(t.Context(), noteWorld(t), args) // it ends
 			}
 		}
 	})

@@ -218,7 +218,7 @@ func (t *Tool) args(bound []python.Arg) Args {
 	return Args{tool: t, bound: bound, steps: new(int)}
 }
 
-// CheckArgs returns the exception that the arguments raise in any world. Do not call Call after an
+// CheckArgs returns the exception that the arguments raise in any world. Do not call Run after an
 // exception.
 func (t *Tool) CheckArgs(args Args) error {
 	if !t.Unchecked {
@@ -230,11 +230,6 @@ func (t *Tool) CheckArgs(args Args) error {
 		return nil
 	}
 	return t.Check(args)
-}
-
-// Call executes the call with arguments that passed CheckArgs. The rules of Run apply.
-func (t *Tool) Call(ctx context.Context, w *session.World, args Args) (python.Value, error) {
-	return t.Run(ctx, w, args)
 }
 
 // raise returns a Python exception.

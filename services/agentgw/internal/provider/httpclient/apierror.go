@@ -10,8 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
+	"github.com/toolsandbox/toolsandbox/internal/spelling"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/lenient"
 )
@@ -217,12 +217,5 @@ func excerpt(text, secret string) string {
 	if text == "" {
 		return noDetails
 	}
-	if len(text) > maxExcerpt {
-		end := maxExcerpt
-		for end > 0 && !utf8.RuneStart(text[end]) {
-			end--
-		}
-		text = text[:end] + "…"
-	}
-	return text
+	return spelling.Shorten(text, maxExcerpt)
 }
