@@ -128,7 +128,7 @@ func Title(node int32, name string) string {
 
 // Measure is the name of the measure of a constraint.
 func Measure(c *evaluatorv1.ConstraintExplanation) string {
-	return cmp.Or(c.GetPackMeasure(), strings.ToLower(strings.TrimPrefix(c.GetMeasure().String(), "SNAPSHOT_MEASURE_")))
+	return cmp.Or(c.GetPackMeasure(), evaluation.MeasureName(c.GetMeasure()))
 }
 
 // ColumnMeasure is the name of the measure of two cells.

@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 	"unicode/utf8"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"github.com/toolsandbox/toolsandbox/internal/evaluation"
 	"github.com/toolsandbox/toolsandbox/internal/messagetext"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	"github.com/toolsandbox/toolsandbox/original/resultfile"
@@ -267,7 +267,7 @@ func constraintRows(k key, schema *world.Schema, explained *evaluatorv1.ExplainT
 func (r constraintRow) compared(schema *world.Schema, guardrail bool, position int, c *evaluatorv1.ConstraintExplanation) constraintRow {
 	table, _ := schema.Table(c.GetTable())
 	r.Guardrail, r.Constraint, r.Table, r.Reference = guardrail, int32(position), c.GetTable(), c.Reference
-	r.Measure = cmp.Or(c.GetPackMeasure(), strings.ToLower(strings.TrimPrefix(c.GetMeasure().String(), "SNAPSHOT_MEASURE_")))
+	r.Measure = cmp.Or(c.GetPackMeasure(), evaluation.MeasureName(c.GetMeasure()))
 	r.Similarity, r.Problem = c.GetSimilarity(), filled(c.GetProblem())
 	var wanted, found []python.Value
 	for _, pair := range c.GetRows() {
