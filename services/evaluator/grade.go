@@ -5,6 +5,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/toolsandbox/toolsandbox/internal/euroeval"
+	"github.com/toolsandbox/toolsandbox/internal/spelling"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
@@ -33,12 +34,7 @@ func verdict(v euroeval.Verdict) *busv1.CallVerdict {
 // maxDetail is the maximum size of a verdict's detail in bytes. Details quote the agent.
 const maxDetail = 1000
 
-func excerpt(text string) string {
-	if len(text) > maxDetail {
-		text = text[:maxDetail] + "…"
-	}
-	return validUTF8(text)
-}
+func excerpt(text string) string { return spelling.Shorten(validUTF8(text), maxDetail) }
 
 // validUTF8 replaces invalid UTF-8, such as lone surrogates of JSON.
 func validUTF8(text string) string { return strings.ToValidUTF8(text, string(utf8.RuneError)) }
