@@ -19,17 +19,23 @@ import (
 	"github.com/toolsandbox/toolsandbox/e2e/internal/cluster"
 )
 
-// countingServer is a chat completions server that counts requests.
+// countingServer is a chat completions server that counts requests. It answers those that its quota
+// admits.
 type countingServer struct {
 	*httptest.Server
+	quota
 	asked atomic.Int64
 }
 
 func startCountingServer(t *testing.T) *countingServer {
 	t.Helper()
 	c := &countingServer{}
+	c.set(unlimited)
 	c.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c.asked.Add(1)
+		if !c.pass(r.Context()) {
+			return
+		}
 		slow := time.NewTimer(20 * time.Millisecond)
 		defer slow.Stop()
 		select {
@@ -115,6 +121,7 @@ func TestLongCancelledSweep(t *testing.T) {
 		"run", "--probe=false", "--agent", "openai:m", "--user", "openai:n", "--base-url", server.URL + "/v1", "--trials", "15", "--parallel", "4",
 		"--sweep-id", "night", "--out", filepath.Join(t.TempDir(), "out"), "turn_off_wifi", "is_cellular_on",
 	}, services.ClientArgs()...)
+	server.set(halfPlayed)
 	run, watch := make(chan int, 1), make(chan int, 1)
 	go func() { run <- exitCodeOf(t, flags...) }()
 	eventually(t, "some rollouts have ended", func() bool { return statesOf(t, services)["night"].Done >= 2 })
@@ -122,6 +129,7 @@ func TestLongCancelledSweep(t *testing.T) {
 		watch <- exitCodeOf(t, append([]string{"sweep", "watch", "night"}, sweepFlags(services)...)...)
 	}()
 	toolsandbox(t, append([]string{"sweep", "cancel", "night"}, sweepFlags(services)...)...)
+	server.set(unlimited)
 	if got := <-run; got != 3 {
 		t.Errorf("exit code of the run: got %d, want 3", got)
 	}
