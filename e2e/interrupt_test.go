@@ -17,8 +17,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/runs/results"
 )
 
-// interruptTimeout is the maximum time to the end of an interrupted run on a busy machine. By itself
-// it fetches rollouts for 3 s, and a turn in flight has a second.
+// interruptTimeout is the maximum time to the end of an interrupted run on a busy machine. The run
+// itself fetches rollouts for 3 s, and a turn in flight has a second.
 const interruptTimeout = 15 * time.Second
 
 // TestLongInterruptAndResume interrupts a run in one process. It soon ends with the finished
