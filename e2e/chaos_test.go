@@ -149,15 +149,31 @@ func TestLongOrchestratorKills(t *testing.T) {
 	equalRuns(t, baseline, disturbed)
 }
 
+// rationed serves switchWifiOff, whose turns wait for the quota. It keeps a run from ending before
+// what the test does to it.
+func rationed(t *testing.T) (flag string, turns *quota) {
+	t.Helper()
+	turns = &quota{}
+	turns.set(unlimited)
+	return serveAgent(t, func(ctx context.Context, c *agent.Conversation) (agent.Reply, error) {
+		if !turns.pass(ctx) {
+			return agent.Reply{}, ctx.Err()
+		}
+		return switchWifiOff(ctx, c)
+	}), turns
+}
+
 // TestLongNATSOutage stops NATS for longer than any request waits, while a plug-in agent plays a
 // remote run and the evaluator has logs to score.
 func TestLongNATSOutage(t *testing.T) {
 	t.Parallel()
+	const some = 20 // of 80 turns
 	services := start(t)
-	plug := serveAgent(t, switchWifiOff)
+	plug, turns := rationed(t)
 	flags := []string{"run", "--agent", plug, "--trials", "20", "--parallel", "2", "turn_off_wifi", "is_cellular_on", "--out"}
 	baseline, disturbed := filepath.Join(t.TempDir(), "calm"), filepath.Join(t.TempDir(), "shaken")
 	toolsandbox(t, append(flags, baseline)...)
+	turns.set(some)
 	run := startRemote(t, services, append(flags, disturbed)...)
 	if !run.progress() {
 		t.Fatalf("the run ended at once\n%s", run.printed.String())
@@ -165,10 +181,12 @@ func TestLongNATSOutage(t *testing.T) {
 	if err := services.Signal(cluster.Evaluator, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	pause(2 * time.Second) // rollouts end during the pause
+	turns.set(some)
+	eventually(t, "rollouts end while the evaluator is stopped", func() bool { return turns.rest() == 0 })
 	if err := errors.Join(services.Kill(cluster.NATS), services.Signal(cluster.Evaluator, syscall.SIGCONT)); err != nil {
 		t.Fatal(err)
 	}
+	turns.set(unlimited)
 	pause(33 * time.Second)
 	if err := services.Start(t.Context(), cluster.NATS); err != nil {
 		t.Fatal(err)
@@ -185,10 +203,11 @@ func TestLongNATSOutage(t *testing.T) {
 func TestClientKilled(t *testing.T) {
 	t.Parallel()
 	services := start(t)
-	plug := serveAgent(t, switchWifiOff)
+	plug, turns := rationed(t)
 	flags := []string{"run", "--agent", plug, "--trials", "20", "--parallel", "2", "turn_off_wifi", "is_cellular_on", "--out"}
 	baseline, broken := filepath.Join(t.TempDir(), "calm"), filepath.Join(t.TempDir(), "broken")
 	toolsandbox(t, append(flags, baseline)...)
+	turns.set(20) // of 80
 	run := startRemote(t, services, append(flags, broken)...)
 	for range 2 {
 		if !run.progress() {
@@ -201,6 +220,7 @@ func TestClientKilled(t *testing.T) {
 	if err := run.wait(); err == nil {
 		t.Fatal("the killed run: got nil, want an error")
 	}
+	turns.set(unlimited)
 	toolsandbox(t, append(append(flags, broken, "--resume"), services.ClientArgs()...)...)
 	equalRuns(t, baseline, broken)
 }

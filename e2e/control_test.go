@@ -57,6 +57,9 @@ func quiet(t *testing.T, server *countingServer, during time.Duration) {
 	}
 }
 
+// halfPlayed is half of the requests of the run of playing.
+const halfPlayed = 240
+
 // playing returns the flags of a run that asks a model.
 func playing(server *countingServer, out string) []string {
 	return []string{
@@ -72,6 +75,7 @@ func TestLongControlOfRemoteSweep(t *testing.T) {
 	t.Parallel()
 	services, server := start(t), startCountingServer(t)
 	out := filepath.Join(t.TempDir(), "out")
+	server.set(halfPlayed)
 	run := startRemote(t, services, playing(server, out)...)
 	c := controller{t, sweepFlags(services)}
 	eventually(t, "some rollouts have ended", func() bool { return statesOf(t, services)["night"].Done >= 2 })
@@ -83,6 +87,7 @@ func TestLongControlOfRemoteSweep(t *testing.T) {
 		t.Errorf("top: got %+v, want the sweep with rate, spending and limits", top)
 	}
 	c.do("pause", "night")
+	server.set(unlimited)
 	eventually(t, "nothing runs", func() bool { return c.show("night").Running == 0 })
 	if detail := c.show("night"); detail.State != "paused" || detail.Queued != 30-detail.Done {
 		t.Errorf("the paused sweep: got %+v, want all rollouts without a result in the queue", detail)
@@ -151,6 +156,7 @@ func TestLongControlOfRunInOneProcess(t *testing.T) {
 	t.Parallel()
 	server := startCountingServer(t)
 	out := filepath.Join(t.TempDir(), "out")
+	server.set(halfPlayed)
 	run := exec.CommandContext(t.Context(), filepath.Join(bin, "toolsandbox"), playing(server, out)...)
 	if err := run.Start(); err != nil {
 		t.Fatal(err)
@@ -158,6 +164,7 @@ func TestLongControlOfRunInOneProcess(t *testing.T) {
 	c := controller{t, []string{"--out", out}}
 	eventually(t, "the model is asked", func() bool { return server.asked.Load() > 8 })
 	c.do("pause")
+	server.set(unlimited)
 	eventually(t, "nothing runs", func() bool { return c.show().Running == 0 })
 	quiet(t, server, time.Second)
 	c.do("set", "--parallel", "8")

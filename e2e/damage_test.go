@@ -242,8 +242,11 @@ func TestResumeWithoutResults(t *testing.T) {
 func TestResumeKilledWithoutResults(t *testing.T) {
 	t.Parallel()
 	out := filepath.Join(t.TempDir(), "out")
-	flags := []string{"run", "--agent", "oracle", "--parallel", "2", "--out", out}
+	plug, turns := rationed(t)
+	flags := []string{"run", "--agent", plug, "--parallel", "2", "--out", out}
+	turns.set(240) // of 362
 	killAt(t, 10, flags...)
+	turns.set(unlimited)
 	for _, stream := range []string{"RESULT", "BUS_*"} {
 		err := change(blocksOf(storesOf(out), stream), func(raw []byte) []byte { return bytes.Repeat([]byte{0xa5}, len(raw)) })
 		if err != nil {

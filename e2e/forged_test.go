@@ -29,10 +29,13 @@ func TestForgedResults(t *testing.T) {
 	const trials = 12
 	dir := t.TempDir()
 	baseline, out := filepath.Join(dir, "calm"), filepath.Join(dir, "out")
-	flags := []string{"run", "--agent", "oracle", "--trials", fmt.Sprint(trials), "--parallel", "1", "turn_off_wifi"}
+	plug, turns := rationed(t)
+	flags := []string{"run", "--agent", plug, "--trials", fmt.Sprint(trials), "--parallel", "1", "turn_off_wifi"}
 	toolsandbox(t, append(flags, "--out", baseline)...)
 	flags = append(flags, "--out", out)
+	turns.set(trials) // half of them
 	killAt(t, 2, flags...)
+	turns.set(unlimited)
 	forgeResults(t, out, trials+1)
 	again := append(slices.Clone(flags), "--resume")
 	wantFailure(t, "its result does not name the log that was scored", again...)

@@ -17,19 +17,22 @@ import (
 	"github.com/toolsandbox/toolsandbox/runs/results"
 )
 
-// interruptTimeout is the maximum time to the end of an interrupted run on a busy machine.
-const interruptTimeout = 5 * time.Second
+// interruptTimeout is the maximum time to the end of an interrupted run on a busy machine. The run
+// itself fetches rollouts for 3 s, and a turn in flight has a second.
+const interruptTimeout = 15 * time.Second
 
-// TestLongInterruptAndResume interrupts a run in one process. It ends within 5 s with the finished
+// TestLongInterruptAndResume interrupts a run in one process. It soon ends with the finished
 // rollouts. Resuming it with any parallelism yields the files of an uninterrupted run.
 func TestLongInterruptAndResume(t *testing.T) {
 	t.Parallel()
 	for name, signal := range map[string]os.Signal{"interrupt": os.Interrupt, "kill": os.Kill} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			flags := []string{"run", "--agent", "random", "--parallel", "2"}
+			plug, turns := rationed(t)
+			flags := []string{"run", "--agent", plug, "--parallel", "2"}
 			baseline, broken := filepath.Join(t.TempDir(), "calm"), filepath.Join(t.TempDir(), "broken")
 			toolsandbox(t, append(flags, "--out", baseline)...)
+			turns.set(240) // of 362
 			stopped := interrupt(t, signal, append(flags, "--out", broken)...)
 			if signal == os.Interrupt {
 				checkInterrupted(t, stopped, broken)
@@ -38,6 +41,7 @@ func TestLongInterruptAndResume(t *testing.T) {
 			if err != nil || (first.Ended == nil) != (signal == os.Kill) {
 				t.Fatalf("run: got %+v and %v, want an end unless it was killed", first, err)
 			}
+			turns.set(unlimited)
 			toolsandbox(t, append(flags, "--out", broken, "--resume", "--parallel", "3")...)
 			equalRuns(t, baseline, broken)
 			checkResumed(t, baseline, broken, first)

@@ -49,9 +49,12 @@ func TestDamagedSessions(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	baseline, out := filepath.Join(dir, "calm"), filepath.Join(dir, "out")
-	flags := []string{"run", "--agent", "oracle", "--parallel", "2", "a*", "--out"}
+	plug, turns := rationed(t)
+	flags := []string{"run", "--agent", plug, "--trials", "4", "--parallel", "2", "turn_off_wifi", "is_cellular_on", "--out"}
 	toolsandbox(t, append(flags, baseline)...)
-	killAt(t, 5, append(flags, out)...)
+	turns.set(10) // of 16
+	killAt(t, 2, append(flags, out)...)
+	turns.set(unlimited)
 	sessions := storesOf(out).sessions
 	damaged := bytes.Repeat([]byte("no store"), 4096)
 	if err := rewrite(filepath.Join(sessions, "sessions.db"), func([]byte) []byte { return damaged }); err != nil {

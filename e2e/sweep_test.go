@@ -19,17 +19,23 @@ import (
 	"github.com/toolsandbox/toolsandbox/e2e/internal/cluster"
 )
 
-// countingServer is a chat completions server that counts requests.
+// countingServer is a chat completions server that counts requests. It answers those that its quota
+// admits.
 type countingServer struct {
 	*httptest.Server
+	quota
 	asked atomic.Int64
 }
 
 func startCountingServer(t *testing.T) *countingServer {
 	t.Helper()
 	c := &countingServer{}
+	c.set(unlimited)
 	c.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c.asked.Add(1)
+		if !c.pass(r.Context()) {
+			return
+		}
 		slow := time.NewTimer(20 * time.Millisecond)
 		defer slow.Stop()
 		select {
@@ -56,9 +62,10 @@ func TestLongInterruptedRemoteRunIsCancelled(t *testing.T) {
 	services, server := start(t, "OPENAI_API_KEY="+serviceKey, limit), startCountingServer(t)
 	out := filepath.Join(t.TempDir(), "out")
 	flags := []string{
-		"run", "--probe=false", "--agent", "openai:m", "--user", "openai:n", "--base-url", server.URL + "/v1", "--trials", "150", "--parallel", "16",
+		"run", "--probe=false", "--agent", "openai:m", "--user", "openai:n", "--base-url", server.URL + "/v1", "--trials", "30", "--parallel", "16",
 		"--sweep-id", "night", "--out", out, "turn_off_wifi", "is_cellular_on",
 	}
+	server.set(2 * halfPlayed) // of 960
 	run := startRemote(t, services, flags...)
 	if !run.progress() {
 		t.Fatalf("the run ended at once\n%s", run.printed.String())
@@ -69,12 +76,13 @@ func TestLongInterruptedRemoteRunIsCancelled(t *testing.T) {
 	if err := run.wait(); err == nil {
 		t.Error("the interrupted run: got nil, want an error")
 	}
-	_, stop, ok := strings.Cut(run.printed.String(), " of 300 rollouts done, and sweep night continues: stop it with toolsandbox ")
+	_, stop, ok := strings.Cut(run.printed.String(), " of 60 rollouts done, and sweep night continues: stop it with toolsandbox ")
 	stop, resume, found := strings.Cut(stop, ", or fetch it with ")
 	if !ok || !found || strings.TrimSpace(resume) != "--out "+out+" --resume" {
 		t.Fatalf("stderr: got\n%s\nwant how to stop the sweep and how to go on", run.printed.String())
 	}
 	from := server.asked.Load()
+	server.set(halfPlayed)
 	eventually(t, "the sweep is played on", func() bool { return server.asked.Load() > from+10 })
 	command := strings.Fields(stop)
 	for range 2 {
@@ -82,8 +90,9 @@ func TestLongInterruptedRemoteRunIsCancelled(t *testing.T) {
 			t.Errorf("%s: got %q, want that the sweep is cancelled", stop, output)
 		}
 	}
+	server.set(unlimited)
 	// Requests in flight complete, then all rollouts end without further requests.
-	eventually(t, "all rollouts have ended", func() bool { return len(resultsOf(t, services, "night")) == 300 })
+	eventually(t, "all rollouts have ended", func() bool { return len(resultsOf(t, services, "night")) == 60 })
 	requests := server.asked.Load()
 	quiet := time.NewTimer(5 * time.Second)
 	defer quiet.Stop()
@@ -91,14 +100,14 @@ func TestLongInterruptedRemoteRunIsCancelled(t *testing.T) {
 	if got := server.asked.Load(); got != requests {
 		t.Errorf("requests after the end: got %d more, want none", got-requests)
 	}
-	if state := statesOf(t, services)["night"]; state.State != "cancelled" || state.Total != 300 || !slices.Equal(state.Agents, []string{"openai:m"}) {
+	if state := statesOf(t, services)["night"]; state.State != "cancelled" || state.Total != 60 || !slices.Equal(state.Agents, []string{"openai:m"}) {
 		t.Errorf("the cancelled sweep: got %+v, want it cancelled", state)
 	}
 	toolsandbox(t, append(append(flags, "--resume"), services.ClientArgs()...)...)
-	if state := statesOf(t, services)["night"]; state.State != "done" || state.Done != 300 {
+	if state := statesOf(t, services)["night"]; state.State != "done" || state.Done != 60 {
 		t.Errorf("the sweep that went on: got %+v, want it done", state)
 	}
-	if output, want := toolsandbox(t, command...), "sweep night has ended: all 300 rollouts have a result, nothing is left to cancel\n"; output != want {
+	if output, want := toolsandbox(t, command...), "sweep night has ended: all 60 rollouts have a result, nothing is left to cancel\n"; output != want {
 		t.Errorf("cancel after the end: got %q, want %q", output, want)
 	}
 	if state := statesOf(t, services)["night"]; state.State != "done" {
@@ -115,6 +124,7 @@ func TestLongCancelledSweep(t *testing.T) {
 		"run", "--probe=false", "--agent", "openai:m", "--user", "openai:n", "--base-url", server.URL + "/v1", "--trials", "15", "--parallel", "4",
 		"--sweep-id", "night", "--out", filepath.Join(t.TempDir(), "out"), "turn_off_wifi", "is_cellular_on",
 	}, services.ClientArgs()...)
+	server.set(halfPlayed)
 	run, watch := make(chan int, 1), make(chan int, 1)
 	go func() { run <- exitCodeOf(t, flags...) }()
 	eventually(t, "some rollouts have ended", func() bool { return statesOf(t, services)["night"].Done >= 2 })
@@ -122,6 +132,7 @@ func TestLongCancelledSweep(t *testing.T) {
 		watch <- exitCodeOf(t, append([]string{"sweep", "watch", "night"}, sweepFlags(services)...)...)
 	}()
 	toolsandbox(t, append([]string{"sweep", "cancel", "night"}, sweepFlags(services)...)...)
+	server.set(unlimited)
 	if got := <-run; got != 3 {
 		t.Errorf("exit code of the run: got %d, want 3", got)
 	}

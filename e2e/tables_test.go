@@ -65,12 +65,15 @@ func TestLongTablesSurviveKills(t *testing.T) {
 func TestLongBucketSurvivesKills(t *testing.T) {
 	address := s3test.Start(t)
 	t.Setenv("XDG_CACHE_HOME", t.TempDir()) // the services' data
-	flags := []string{"run", "--agent", "random", "--parallel", "4"}
+	plug, turns := rationed(t)
+	flags := []string{"run", "--agent", plug, "--parallel", "4"}
 	calm := filepath.Join(t.TempDir(), "calm")
 	const broken = "s3://bucket/runs/broken"
 	toolsandbox(t, append(flags, "--out", calm)...)
 	flags = append(flags, "--out", broken, "--results", "files,parquet")
+	turns.set(240) // of 362
 	interruptAt(t, os.Kill, 3, flags...)
+	turns.set(unlimited)
 	if record, err := results.ReadRunFile(broken); err != nil || record.Ended != nil {
 		t.Fatalf("after the kill: got %v, want a run without an end", err)
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/toolsandbox/toolsandbox/internal/testkit/porttest"
 	"github.com/toolsandbox/toolsandbox/sdk/go/tools"
 )
 
@@ -101,7 +102,7 @@ func TestLongToolServerLost(t *testing.T) {
 		return "a shelf", ctx.Err()
 	}
 	shelf := func() tools.Tool { return tools.New("look_at_shelf", "Looks at the shelf.", look) }
-	server := serveTools(t, "127.0.0.1:0", shelf())
+	server := serveTools(t, porttest.Address(t), shelf()) // it comes back there
 	files := maps.Clone(deskPack)
 	files["desk.yaml"] = strings.NewReplacer("extra_tools: [", "extra_tools: [look_at_shelf, ", "  oracle:\n", "  oracle:\n    - look_at_shelf: {}\n").Replace(files["desk.yaml"])
 	pack := writeServedPack(t, files, server.address)

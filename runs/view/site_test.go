@@ -183,7 +183,7 @@ func TestSiteFollows(t *testing.T) {
 	}
 }
 
-// TestSiteAnswersEarly asks for pages while the runs are read, and ends the site meanwhile.
+// TestSiteAnswersEarly asks for pages while the runs are read, which the end of the site ends.
 func TestSiteAnswersEarly(t *testing.T) {
 	source := &slowSource{newPlayed("1"), make(chan struct{})}
 	address, stop := serveSite(t, NewSite([]Source{source}, noScenarios, noEvaluator, ""))
@@ -192,13 +192,12 @@ func TestSiteAnswersEarly(t *testing.T) {
 			t.Errorf("%s: got\n%s\nwant that the runs are being read", path, body)
 		}
 	}
-	began := time.Now()
-	if err := stop(); err != nil || time.Since(began) > 2*time.Second {
-		t.Errorf("got %v after %s, want no error at once", err, time.Since(began))
+	if err := stop(); err != nil {
+		t.Errorf("got %v, want no error", err)
 	}
 }
 
-// slowSource is a source that takes long to read.
+// slowSource is a source that is read until its channel is closed.
 type slowSource struct {
 	*playedSource
 	read chan struct{}

@@ -51,11 +51,15 @@ def echo(conversation: agent.Conversation) -> agent.Reply:
 class Announcing(unittest.TestCase):
     def announced(self, serving: Coroutine[Any, Any, None]) -> str:
         async def run() -> None:
-            with contextlib.suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(serving, 1)
+            task = asyncio.ensure_future(serving)
+            while not task.done() and not printed.getvalue().endswith("\n"):
+                await asyncio.sleep(0.01)
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
 
         with contextlib.redirect_stderr(io.StringIO()) as printed:
-            asyncio.run(run())
+            asyncio.run(asyncio.wait_for(run(), PATIENCE))
         return printed.getvalue()
 
     def test_serving(self) -> None:

@@ -383,15 +383,16 @@ class Ends(unittest.TestCase):
             return await session.call("double", {"n": 1})
 
         with mock.patch.object(loop, "Session", Kept):
-            with agent.Server(agent.loop_agent(run, idle=SHORT), "localhost:0") as server:
-                for i in range(3):
+            with agent.Server(agent.loop_agent(run, idle=20 * SHORT), "localhost:0") as server:
+                for i in range(3):  # a player that is slow has a second session
                     Player(server.address, "a", id=str(i)).play()
                 deadline = threading.Event()
                 for _ in range(int(PATIENCE / SHORT)):
                     if all(session._closed for session in made):
                         break
                     deadline.wait(SHORT)
-        self.assertEqual([session._closed for session in made], 3 * [True])
+        self.assertGreaterEqual(len(made), 3)
+        self.assertEqual([session._closed for session in made], len(made) * [True])
 
 
 if __name__ == "__main__":

@@ -190,10 +190,7 @@ func (greetingAgent) Act(context.Context, *agentv1.ActRequest) (*agentv1.ActResp
 // The plug-in has no health service.
 func TestPlayerCheckWaits(t *testing.T) {
 	t.Parallel()
-	address, release, err := porttest.Reserve()
-	if err != nil {
-		t.Fatal(err)
-	}
+	address := porttest.Address(t)
 	srv := grpc.NewServer()
 	agentv1.RegisterAgentServiceServer(srv, greetingAgent{})
 	served := make(chan error, 1)
@@ -201,9 +198,6 @@ func TestPlayerCheckWaits(t *testing.T) {
 	told := writerFunc(func(raw []byte) {
 		if strings.Contains(string(raw), "waiting for up to 1m0s") {
 			waited = true
-			if err := release(); err != nil {
-				t.Error(err)
-			}
 			listener, err := net.Listen("tcp", address)
 			if err != nil {
 				t.Error(err)
