@@ -55,6 +55,38 @@ func TestOpenLooksUp(t *testing.T) {
 	}
 }
 
+// silent loses the answers to some requests for a stream.
+type silent struct {
+	jetstream.JetStream
+	requests, lost int
+}
+
+func (s *silent) Stream(ctx context.Context, name string) (jetstream.Stream, error) {
+	if s.requests++; s.requests == s.lost {
+		return nil, context.DeadlineExceeded
+	}
+	return s.JetStream.Stream(ctx, name)
+}
+
+// TestMakeRetries has NATS answer for all streams while they are made, and then not for one.
+func TestMakeRetries(t *testing.T) {
+	js := jetStream(t, natstest.Connect(t, t.TempDir()))
+	const streams = 9 // of one shard
+	waits := 0
+	b, err := bus.Make(t.Context(), &silent{JetStream: js, lost: streams + 1}, natstest.OneShard, func(err error) {
+		waits++
+		if !errors.Is(err, bus.ErrNotReady) {
+			t.Errorf("what it waits for: got %v, want %v", err, bus.ErrNotReady)
+		}
+	})
+	if err != nil || waits != 1 {
+		t.Fatalf("Make: got %d waits and %v, want one and a bus", waits, err)
+	}
+	if queued, err := b.Queued(t.Context(), "s"); queued != 0 || err != nil {
+		t.Errorf("queued: got %d and %v, want 0", queued, err)
+	}
+}
+
 // TestInitChanges changes settings of streams that exist: all but the number of shards can.
 func TestInitChanges(t *testing.T) {
 	js := jetStream(t, natstest.Connect(t, t.TempDir()))

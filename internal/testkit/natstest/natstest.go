@@ -84,7 +84,7 @@ func Serve(tb testing.TB, cfg natsserver.Config) (stop func()) {
 // MakeStreams makes the default streams of a server at an address, as toolsandbox bus init does.
 func MakeStreams(tb testing.TB, address string) {
 	tb.Helper()
-	conn, err := nats.Connect("nats://" + address)
+	conn, err := nats.Connect("nats://"+address, nats.Timeout(readyTimeout))
 	if err != nil {
 		tb.Fatalf("connect to NATS: %v", err)
 	}
@@ -169,7 +169,7 @@ func start(tb testing.TB, options *server.Options) *server.Server {
 
 func connect(tb testing.TB, url string, options ...nats.Option) *nats.Conn {
 	tb.Helper()
-	conn, err := nats.Connect(url, options...)
+	conn, err := nats.Connect(url, append(options, nats.Timeout(readyTimeout))...)
 	if err != nil {
 		tb.Fatalf("connect to NATS: %v", err)
 	}
@@ -186,12 +186,9 @@ func Open(tb testing.TB, conn *nats.Conn, cfg bus.Config) *bus.Bus {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), readyTimeout)
 	defer cancel()
-	if err := bus.Init(ctx, js, cfg, func(err error) { tb.Log(err) }); err != nil {
-		tb.Fatalf("make streams: %v", err)
-	}
-	b, err := bus.Open(ctx, js)
+	b, err := bus.Make(ctx, js, cfg, func(err error) { tb.Log(err) })
 	if err != nil {
-		tb.Fatalf("open bus: %v", err)
+		tb.Fatalf("make streams and open the bus: %v", err)
 	}
 	return b
 }
