@@ -11,7 +11,6 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/toolsandbox/toolsandbox/internal/bus"
 	"github.com/toolsandbox/toolsandbox/internal/testkit/natstest"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 )
@@ -46,10 +45,7 @@ func TestLostMessages(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			b, err := bus.Open(t.Context(), js)
-			if err != nil {
-				t.Fatal(err)
-			}
+			b := open(t, js)
 			for _, id := range want {
 				if _, err := b.PublishResult(t.Context(), &busv1.Result{Rollout: &busv1.Rollout{Id: id}}); err != nil {
 					t.Fatal(err)

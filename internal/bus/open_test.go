@@ -27,6 +27,20 @@ func jetStream(t *testing.T, conn *nats.Conn) jetstream.JetStream {
 	return js
 }
 
+// open opens a bus on streams that exist. As services do, it retries while NATS does not answer.
+func open(t *testing.T, js jetstream.JetStream, roles ...bus.Role) *bus.Bus {
+	t.Helper()
+	for limit := time.Now().Add(openTimeout); ; {
+		b, err := bus.Open(t.Context(), js, roles...)
+		if err == nil {
+			return b
+		}
+		if !errors.Is(err, bus.ErrNotReady) || time.Now().After(limit) {
+			t.Fatalf("Open as %v: got %v, want nil", roles, err)
+		}
+	}
+}
+
 // TestOpenLooksUp opens a bus before, while and after somebody makes its streams. Open makes none.
 func TestOpenLooksUp(t *testing.T) {
 	js := jetStream(t, natstest.Connect(t, t.TempDir()))
@@ -43,9 +57,8 @@ func TestOpenLooksUp(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	b, err := bus.Open(t.Context(), js)
-	if err != nil || b.Shards() != 2 {
-		t.Fatalf("Open: got %v, want a bus with the two shards that were made", err)
+	if shards := open(t, js).Shards(); shards != 2 {
+		t.Errorf("Open: got %d shards, want the two that were made", shards)
 	}
 	if err := js.DeleteStream(t.Context(), "BUS_1"); err != nil {
 		t.Fatal(err)
@@ -144,9 +157,5 @@ func TestLongInitWithoutLeader(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Fatal(err)
 	}
-	b, err := bus.Open(ctx, js)
-	if err != nil {
-		t.Fatal(err)
-	}
-	checkFull(t, b, js)
+	checkFull(t, open(t, js), js)
 }
