@@ -164,7 +164,12 @@ func TestDescriptions(t *testing.T) {
 			if test.provider == "openai" {
 				address += "/v1"
 			}
-			found := probed(t.Context(), t, test.provider, address)
+			var found *agentgwv1.ProbePlayerResponse
+			for tries, slow := 0, true; slow && tries < 10; tries++ { // a description that takes 2 s is left out
+				began := time.Now()
+				found = probed(t.Context(), t, test.provider, address)
+				slow = time.Since(began) >= 2*time.Second
+			}
 			if found.GetSlots() != test.slots || found.GetContextTokens() != test.context {
 				t.Errorf("got %d slots and a context of %d, want %d and %d", found.GetSlots(), found.GetContextTokens(), test.slots, test.context)
 			}
@@ -220,10 +225,12 @@ func TestProblems(t *testing.T) {
 // TestSlow ends the probes of servers that take longer than its time.
 func TestSlow(t *testing.T) {
 	t.Parallel()
-	hang := func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
-	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	s := &server{answer: hang}
+	s := &server{answer: func(_ http.ResponseWriter, r *http.Request) {
+		cancel()
+		<-r.Context().Done()
+	}}
 	if found := probed(ctx, t, "openai", s.start(t)); found.GetProblem() != "no answer within 10s" || s.asked.Load() != 1 {
 		t.Errorf("got %v after %d requests, want no answer to one", found, s.asked.Load())
 	}
