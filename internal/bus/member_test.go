@@ -102,11 +102,7 @@ func TestMembership(t *testing.T) {
 	cfg := natsserver.Config{Dir: t.TempDir(), Listen: porttest.Address(t)}
 	natstest.Serve(t, cfg)
 	open := func() (*bus.Bus, *nats.Conn) {
-		conn, err := nats.Connect("nats://" + cfg.Listen)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(conn.Close)
+		conn := natstest.Dial(t, "nats://"+cfg.Listen)
 		return natstest.Open(t, conn, natstest.OneShard), conn
 	}
 	b, _ := open()

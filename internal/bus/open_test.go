@@ -129,18 +129,13 @@ func TestInitChanges(t *testing.T) {
 // gives up after its time, and succeeds when the others come.
 func TestLongInitWithoutLeader(t *testing.T) {
 	start := natstest.Cluster(t, 3)
-	conn, err := nats.Connect(start(0))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(conn.Close)
-	js := jetStream(t, conn)
+	js := jetStream(t, natstest.Dial(t, start(0)))
 	if _, err := bus.Open(t.Context(), js); !errors.Is(err, bus.ErrNotReady) {
 		t.Errorf("Open without a leader: got %v, want %v", err, bus.ErrNotReady)
 	}
 	cfg := bus.Config{Shards: 1, Replicas: 3, Bytes: 256 << 20, CreateTimeout: 300 * time.Millisecond}
 	waits := 0
-	err = bus.Init(t.Context(), js, cfg, func(error) { waits++ })
+	err := bus.Init(t.Context(), js, cfg, func(error) { waits++ })
 	if want := "stream JOBS: "; waits == 0 || !errors.Is(err, bus.ErrUnavailable) || !strings.Contains(err.Error(), want) {
 		t.Errorf("Init without a leader: got %d waits and %v, want some and %v with %q", waits, err, bus.ErrUnavailable, want)
 	}

@@ -159,11 +159,7 @@ func TestLongReplicasAfterOutage(t *testing.T) {
 	cfg := natsserver.Config{Dir: t.TempDir(), Listen: porttest.Address(t)}
 	stop := natstest.Serve(t, cfg)
 	open := func(delay func(int) time.Duration) *bus.Bus {
-		conn, err := nats.Connect("nats://"+cfg.Listen, nats.MaxReconnects(-1), nats.CustomReconnectDelay(delay))
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(conn.Close)
+		conn := natstest.Dial(t, "nats://"+cfg.Listen, nats.MaxReconnects(-1), nats.CustomReconnectDelay(delay))
 		return natstest.Open(t, conn, natstest.OneShard)
 	}
 	later := make(chan struct{})
