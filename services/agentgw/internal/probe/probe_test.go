@@ -37,6 +37,22 @@ func probed(ctx context.Context, t *testing.T, name, address string) *agentgwv1.
 	}.Probe(ctx)
 }
 
+// probedInTime is probed for a server that describes itself. What it takes two seconds to say is
+// left out, so a machine that stopped for as long probes it again.
+func probedInTime(t *testing.T, name string, s *server, version string) (found *agentgwv1.ProbePlayerResponse) {
+	t.Helper()
+	address := s.start(t) + version
+	for range 10 {
+		s.asked.Store(0)
+		began := time.Now()
+		found = probed(t.Context(), t, name, address)
+		if time.Since(began) < 2*time.Second {
+			break
+		}
+	}
+	return found
+}
+
 // verdicts is what a probe decides, in words.
 type verdicts struct{ Tools, Calls, Seed, Temperature string }
 
@@ -85,7 +101,7 @@ func TestVerdicts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			found := probed(t.Context(), t, "openai", test.server.start(t)+"/v1")
+			found := probedInTime(t, "openai", test.server, "/v1")
 			if diff := cmp.Diff(test.want, verdictsOf(found)); diff != "" {
 				t.Errorf("verdicts (-want +got):\n%s\n%v", diff, found)
 			}
@@ -160,16 +176,11 @@ func TestDescriptions(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			address := (&server{pages: test.pages}).start(t)
+			version := ""
 			if test.provider == "openai" {
-				address += "/v1"
+				version = "/v1"
 			}
-			var found *agentgwv1.ProbePlayerResponse
-			for tries, slow := 0, true; slow && tries < 10; tries++ { // a description that takes 2 s is left out
-				began := time.Now()
-				found = probed(t.Context(), t, test.provider, address)
-				slow = time.Since(began) >= 2*time.Second
-			}
+			found := probedInTime(t, test.provider, &server{pages: test.pages}, version)
 			if found.GetSlots() != test.slots || found.GetContextTokens() != test.context {
 				t.Errorf("got %d slots and a context of %d, want %d and %d", found.GetSlots(), found.GetContextTokens(), test.slots, test.context)
 			}
