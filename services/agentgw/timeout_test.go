@@ -86,12 +86,13 @@ func TestLongTimeouts(t *testing.T) {
 		{"s.1", 1, 1, 1, false},
 		{"s.1", 1, 5, 1, true},
 	} {
-		before := asked.Load()
+		before, began := asked.Load(), time.Now()
 		request := turnRequest(step.rollout, address)
 		request.Round = step.round
 		request.Player.GetModel().TimeoutMs, request.Player.GetModel().Attempts = timeout.Milliseconds(), step.attempts
 		got, err := server.Respond(t.Context(), request)
-		if n := asked.Load() - before; n != step.asked {
+		stopped := time.Since(began) > time.Duration(step.asked+1)*timeout // a request of that time may not arrive
+		if n := asked.Load() - before; n > step.asked || n < step.asked && !stopped {
 			t.Errorf("%+v: got %d requests, want %d", step, n, step.asked)
 		}
 		failure := got.GetFailure()
