@@ -216,9 +216,10 @@ func (r *Replicas) handleHeartbeat(message *nats.Msg) {
 	}
 }
 
-// hearItself handles a heartbeat of this replica after a silence. One that missed its own heartbeats
-// cannot tell whether the others sent theirs: it waits for them for a lease in which it hears itself,
-// or, if it was silent for less than that, their leases begin anew. The caller holds mu.
+// hearItself handles a heartbeat of this replica after a silence. A replica that missed its own
+// heartbeats cannot tell whether the others sent theirs. After a silence of a lease it waits for
+// them, for a lease in which it hears itself. After a shorter one their leases begin anew. The
+// caller holds mu.
 func (r *Replicas) hearItself(silence time.Duration, now time.Time) {
 	switch {
 	case silence <= ownLease:

@@ -33,9 +33,9 @@ func (s *server) retain(ctx context.Context, replicas *bus.Replicas) {
 	}, func(err error) { s.logger.Warn("old sweeps stay until the next attempt", "error", err) })
 }
 
-// removeOlder deletes the sweeps that ended before a time, and the reservations of sweeps that never
-// came, and completes interrupted deletions. It also removes the marks of what was deleted before
-// it, with what came late. A sweep that cannot be removed does not stop it.
+// removeOlder deletes the sweeps that ended before a time, and the reservations of sweeps that
+// never came, and completes interrupted deletions. It also removes the marks of what was deleted
+// before it, with what came late. A sweep that cannot be removed does not stop it.
 func (s *server) removeOlder(ctx context.Context, before time.Time) error {
 	sweeps, err := s.bus.StoredSweeps(ctx)
 	if err != nil {

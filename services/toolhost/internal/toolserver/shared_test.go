@@ -53,7 +53,8 @@ func serveFragile(in io.Reader, out io.Writer) (code int) {
 }
 
 // TestFragileServer calls a tool that ends the server, breaks the protocol or hangs, while others
-// call the same server. Only the call itself fails. The one that hangs has less time than the others.
+// call the same server. Only the call itself fails. The one that hangs has less time than the
+// others.
 func TestFragileServer(t *testing.T) {
 	t.Parallel()
 	program, err := os.Executable()
