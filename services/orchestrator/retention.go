@@ -64,8 +64,8 @@ func (s *server) removeIfOlder(ctx context.Context, sweep bus.StoredSweep, befor
 	if err != nil {
 		return false, err
 	}
-	if !sweep.Planned && !control.GetDeleted() && control.LimitsRound != nil {
-		return false, nil // its plan is lost: its creation stores that again
+	if !sweep.Planned && !control.GetDeleted() && (control.LimitsRound != nil || proto.Size(control) == 0) {
+		return false, nil // its plan is lost, and its creation stores that again, or it was removed just now
 	}
 	checkAge := func() error {
 		old, err := s.bus.IsOlder(ctx, sweep.ID, before)

@@ -219,6 +219,10 @@ func TestRetentionOfReservation(t *testing.T) {
 	if got := i.stored(t, "s")["s"]; got != "mark" {
 		t.Errorf("stored: got %q, want the mark", got)
 	}
+	gone := bus.StoredSweep{ID: "gone"} // by another orchestrator
+	if _, err := service.removeIfOlder(within(t), gone, time.Now().Add(time.Hour)); err != nil || i.stored(t, "gone")["gone"] != "" {
+		t.Errorf("a sweep that is gone: got %v and %q, want nothing", err, i.stored(t, "gone")["gone"])
+	}
 }
 
 // TestRetention runs two orchestrators with a short retention. They remove a sweep that has ended,
