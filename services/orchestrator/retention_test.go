@@ -80,7 +80,7 @@ func (i *installation) play(t *testing.T, id string, results int) {
 // drain takes the two jobs of a sweep out of the queue.
 func (i *installation) drain(t *testing.T, id string) {
 	t.Helper()
-	queue, err := i.Bus().OpenQueue(t.Context(), id, time.Minute)
+	queue, err := i.Bus().OpenQueue(t.Context(), id, jobLease)
 	if err != nil {
 		t.Fatal(err)
 	}

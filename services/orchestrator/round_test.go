@@ -2,11 +2,11 @@ package orchestrator
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/codes"
@@ -38,10 +38,10 @@ func (i *installation) end(t *testing.T, id string, round int32, reason busv1.En
 	}
 }
 
-// jobs takes all jobs out of the queue and returns them with their rounds, in order.
+// jobs takes all jobs out of the queue and returns them with their rounds, sorted.
 func (i *installation) jobs(t *testing.T) string {
 	t.Helper()
-	queue, err := i.Bus().OpenQueue(t.Context(), "s", time.Minute)
+	queue, err := i.Bus().OpenQueue(t.Context(), "s", jobLease)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,6 +51,7 @@ func (i *installation) jobs(t *testing.T) string {
 			if err != nil {
 				t.Fatal(err)
 			}
+			slices.Sort(jobs)
 			return strings.Join(jobs, ", ")
 		}
 		deliveries, err := queue.Fetch(within(t), 100, patience)
