@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/codes"
@@ -37,6 +38,10 @@ func (i *installation) end(t *testing.T, id string, round int32, reason busv1.En
 		t.Fatal(err)
 	}
 }
+
+// jobLease is the time after which a job comes again whose delivery was lost, because the machine
+// stopped for the second that the client waits for one.
+const jobLease = 10 * time.Second
 
 // jobs takes all jobs out of the queue and returns them with their rounds, sorted.
 func (i *installation) jobs(t *testing.T) string {

@@ -157,10 +157,6 @@ func (i *installation) finish(t *testing.T, id string, reason busv1.EndReason) {
 	}
 }
 
-// jobLease is the time after which a job comes again whose delivery was lost, because the machine
-// stopped for the second that the client waits for one.
-const jobLease = 10 * time.Second
-
 // queued takes all jobs out of the queue and returns their rollouts in order.
 func (i *installation) queued(t *testing.T, want int) []string {
 	t.Helper()
