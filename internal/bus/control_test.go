@@ -75,17 +75,25 @@ func TestUpdateControlConcurrently(t *testing.T) {
 	b := natstest.Start(t)
 	const writers, changes = 8, 10
 	var group sync.WaitGroup
-	for range writers {
+	for writer := range writers {
 		group.Go(func() {
-			for range changes {
-				if err := b.UpdateControl(t.Context(), "s", func(c *busv1.SweepControl) bool { c.Parallel++; return true }); err != nil {
+			for n := range changes {
+				change := &busv1.SweepRound{Number: int32(writer*changes + n + 1)}
+				err := b.UpdateControl(t.Context(), "s", func(c *busv1.SweepControl) bool {
+					if bus.Rounds(c.GetRounds()).HasStarted(change.GetNumber()) {
+						return false // after a lost acknowledgement
+					}
+					c.Rounds = append(c.GetRounds(), change)
+					return true
+				})
+				if err != nil {
 					t.Error(err)
 				}
 			}
 		})
 	}
 	group.Wait()
-	if got := controlOf(t, b).GetParallel(); got != writers*changes {
+	if got := len(controlOf(t, b).GetRounds()); got != writers*changes {
 		t.Errorf("changes: got %d, want %d", got, writers*changes)
 	}
 }

@@ -180,14 +180,14 @@ func TestHugeForeignMessage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := js.Publish(t.Context(), "result.s.0", make([]byte, 20<<20)); err != nil {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if _, err := js.Publish(ctx, "result.s.0", make([]byte, 20<<20)); err != nil { // without a deadline it has 5 s
 		t.Fatal(err)
 	}
 	if _, err := b.PublishResult(t.Context(), &busv1.Result{Rollout: &busv1.Rollout{Id: "s.1"}}); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
 	found := errors.New("found")
 	err = b.FollowResults(ctx, "", func(*busv1.Result) error { return found })
 	if !errors.Is(err, found) {

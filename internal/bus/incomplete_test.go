@@ -9,9 +9,7 @@ import (
 	"testing"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/toolsandbox/toolsandbox/internal/bus"
 	"github.com/toolsandbox/toolsandbox/internal/testkit/natstest"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 )
@@ -37,19 +35,7 @@ func TestLostMessages(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dialer := &losingDialer{change: lose}
-			conn, err := nats.Connect(address, nats.SetCustomDialer(dialer))
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer conn.Close()
-			js, err := jetstream.New(conn)
-			if err != nil {
-				t.Fatal(err)
-			}
-			b, err := bus.Open(t.Context(), js)
-			if err != nil {
-				t.Fatal(err)
-			}
+			b := open(t, jetStream(t, natstest.Dial(t, address, nats.SetCustomDialer(dialer))))
 			for _, id := range want {
 				if _, err := b.PublishResult(t.Context(), &busv1.Result{Rollout: &busv1.Rollout{Id: id}}); err != nil {
 					t.Fatal(err)

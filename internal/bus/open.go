@@ -141,6 +141,22 @@ func Open(ctx context.Context, js jetstream.JetStream, roles ...Role) (*Bus, err
 	return newBus(b, evaluations), nil
 }
 
+// Make is Init and Open with all roles, for a process that makes the streams that it uses. It also
+// retries, for up to cfg.CreateTimeout, while NATS does not answer for a stream that it has made.
+func Make(ctx context.Context, js jetstream.JetStream, cfg Config, waiting func(error)) (*Bus, error) {
+	if err := Init(ctx, js, cfg, waiting); err != nil {
+		return nil, err
+	}
+	for start := time.Now(); ; {
+		b, err := Open(ctx, js)
+		if !errors.Is(err, ErrNotReady) || ctx.Err() != nil || time.Since(start) > cfg.CreateTimeout {
+			return b, err
+		}
+		waiting(err)
+		pause.For(ctx, createPause)
+	}
+}
+
 // lookUp returns the handle of an existing stream.
 func lookUp(ctx context.Context, js jetstream.JetStream, name string) (jetstream.Stream, error) {
 	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)

@@ -27,6 +27,20 @@ func jetStream(t *testing.T, conn *nats.Conn) jetstream.JetStream {
 	return js
 }
 
+// open opens a bus on streams that exist. As services do, it retries while NATS does not answer.
+func open(t *testing.T, js jetstream.JetStream, roles ...bus.Role) *bus.Bus {
+	t.Helper()
+	for limit := time.Now().Add(openTimeout); ; {
+		b, err := bus.Open(t.Context(), js, roles...)
+		if err == nil {
+			return b
+		}
+		if !errors.Is(err, bus.ErrNotReady) || time.Now().After(limit) {
+			t.Fatalf("Open as %v: got %v, want nil", roles, err)
+		}
+	}
+}
+
 // TestOpenLooksUp opens a bus before, while and after somebody makes its streams. Open makes none.
 func TestOpenLooksUp(t *testing.T) {
 	js := jetStream(t, natstest.Connect(t, t.TempDir()))
@@ -43,15 +57,46 @@ func TestOpenLooksUp(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	b, err := bus.Open(t.Context(), js)
-	if err != nil || b.Shards() != 2 {
-		t.Fatalf("Open: got %v, want a bus with the two shards that were made", err)
+	if shards := open(t, js).Shards(); shards != 2 {
+		t.Errorf("Open: got %d shards, want the two that were made", shards)
 	}
 	if err := js.DeleteStream(t.Context(), "BUS_1"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := bus.Open(t.Context(), js); !errors.Is(err, bus.ErrNotReady) || !strings.Contains(err.Error(), "stream BUS_1: ") {
 		t.Errorf("Open without one stream: got %v, want %v and the stream", err, bus.ErrNotReady)
+	}
+}
+
+// silent loses the answers to some requests for a stream.
+type silent struct {
+	jetstream.JetStream
+	requests, lost int
+}
+
+func (s *silent) Stream(ctx context.Context, name string) (jetstream.Stream, error) {
+	if s.requests++; s.requests == s.lost {
+		return nil, context.DeadlineExceeded
+	}
+	return s.JetStream.Stream(ctx, name)
+}
+
+// TestMakeRetries has NATS answer for all streams while they are made, and then not for one.
+func TestMakeRetries(t *testing.T) {
+	js := jetStream(t, natstest.Connect(t, t.TempDir()))
+	const streams = 9 // of one shard
+	waits := 0
+	b, err := bus.Make(t.Context(), &silent{JetStream: js, lost: streams + 1}, natstest.OneShard, func(err error) {
+		waits++
+		if !errors.Is(err, bus.ErrNotReady) {
+			t.Errorf("what it waits for: got %v, want %v", err, bus.ErrNotReady)
+		}
+	})
+	if err != nil || waits != 1 {
+		t.Fatalf("Make: got %d waits and %v, want one and a bus", waits, err)
+	}
+	if queued, err := b.Queued(t.Context(), "s"); queued != 0 || err != nil {
+		t.Errorf("queued: got %d and %v, want 0", queued, err)
 	}
 }
 
@@ -84,18 +129,13 @@ func TestInitChanges(t *testing.T) {
 // gives up after its time, and succeeds when the others come.
 func TestLongInitWithoutLeader(t *testing.T) {
 	start := natstest.Cluster(t, 3)
-	conn, err := nats.Connect(start(0))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(conn.Close)
-	js := jetStream(t, conn)
+	js := jetStream(t, natstest.Dial(t, start(0)))
 	if _, err := bus.Open(t.Context(), js); !errors.Is(err, bus.ErrNotReady) {
 		t.Errorf("Open without a leader: got %v, want %v", err, bus.ErrNotReady)
 	}
 	cfg := bus.Config{Shards: 1, Replicas: 3, Bytes: 256 << 20, CreateTimeout: 300 * time.Millisecond}
 	waits := 0
-	err = bus.Init(t.Context(), js, cfg, func(error) { waits++ })
+	err := bus.Init(t.Context(), js, cfg, func(error) { waits++ })
 	if want := "stream JOBS: "; waits == 0 || !errors.Is(err, bus.ErrUnavailable) || !strings.Contains(err.Error(), want) {
 		t.Errorf("Init without a leader: got %d waits and %v, want some and %v with %q", waits, err, bus.ErrUnavailable, want)
 	}
@@ -112,9 +152,5 @@ func TestLongInitWithoutLeader(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Fatal(err)
 	}
-	b, err := bus.Open(ctx, js)
-	if err != nil {
-		t.Fatal(err)
-	}
-	checkFull(t, b, js)
+	checkFull(t, open(t, js), js)
 }

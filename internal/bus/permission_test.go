@@ -157,9 +157,7 @@ func TestRolesOpenTheirStreams(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, role := range bus.Roles()[:4] {
-		if _, err := bus.Open(ctx, jetStream(t, as(role)), role); err != nil {
-			t.Errorf("Open as %s: got %v, want nil", role, err)
-		}
+		open(t, jetStream(t, as(role)), role)
 	}
 }
 
@@ -173,14 +171,8 @@ func TestAnswersForgeNothing(t *testing.T) {
 	if err := bus.Init(ctx, jetStream(t, as(bus.RoleOperator)), cfg, func(err error) { t.Errorf("Init waits: %v", err) }); err != nil {
 		t.Fatal(err)
 	}
-	open := func(role bus.Role) *bus.Bus {
-		b, err := bus.Open(ctx, jetStream(t, as(role)), role)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return b
-	}
-	honest, evaluator := open(bus.RoleOrchestrator), open(bus.RoleEvaluator)
+	honest := open(t, jetStream(t, as(bus.RoleOrchestrator)), bus.RoleOrchestrator)
+	evaluator := open(t, jetStream(t, as(bus.RoleEvaluator)), bus.RoleEvaluator)
 	requests := make(chan *busv1.Result, 10)
 	following := make(chan error, 1)
 	go func() {

@@ -32,10 +32,9 @@ func TestQueuePerSweep(t *testing.T) {
 	if err := b.Enqueue(ctx, []*busv1.Job{job("a.0"), job("a.1"), job("b.0")}); err != nil {
 		t.Fatal(err)
 	}
-	const lease = 100 * time.Millisecond
 	fetch := func(sweepID string, n, want int) []*bus.Delivery {
 		t.Helper()
-		queue, err := b.OpenQueue(ctx, sweepID, lease)
+		queue, err := b.OpenQueue(ctx, sweepID, time.Minute)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -56,6 +55,11 @@ func TestQueuePerSweep(t *testing.T) {
 	for sweepID, want := range map[string]bool{"a": true, "b": false} {
 		if got, err := b.HasJobs(ctx, sweepID); got != want || err != nil {
 			t.Errorf("HasJobs(%s): got %v, %v, want %v", sweepID, got, err, want)
+		}
+	}
+	for _, sweepID := range []string{"a", "b"} { // now they are unused for some leases soon
+		if _, err := b.OpenQueue(ctx, sweepID, 50*time.Millisecond); err != nil {
+			t.Fatal(err)
 		}
 	}
 	ticker := time.NewTicker(10 * time.Millisecond)

@@ -44,30 +44,32 @@ func TestRelay(t *testing.T) {
 // no longer waits.
 func TestRelayContext(t *testing.T) {
 	b := natstest.Start(t)
-	entered := make(chan struct{}, 2)
-	stop, err := b.Serve("slow", 1024, func(ctx context.Context, _ []byte) []byte {
-		entered <- struct{}{}
+	entered := make(chan string, 100)
+	stop, err := b.Serve("slow", 1024, func(ctx context.Context, request []byte) []byte {
+		entered <- string(request)
 		<-ctx.Done()
 		return []byte("ended")
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-	defer cancel()
-	if got, err := b.Request(ctx, "slow", nil); err == nil && string(got) != "ended" || err != nil && !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("Request with a deadline: got %q, %v, want it to end then", got, err)
+	for wait := 20 * time.Millisecond; len(entered) == 0; wait *= 2 { // a request may not get there in time
+		ctx, cancel := context.WithTimeout(t.Context(), wait)
+		if got, err := b.Request(ctx, "slow", []byte("hurried")); err == nil && string(got) != "ended" || err != nil && !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Request with a deadline: got %q, %v, want it to end then", got, err)
+		}
+		cancel()
 	}
-	<-entered
 	answered := make(chan string, 1)
 	go func() {
-		got, err := b.Request(context.WithoutCancel(t.Context()), "slow", nil)
+		got, err := b.Request(context.WithoutCancel(t.Context()), "slow", []byte("patient"))
 		if err != nil {
 			got = []byte(err.Error())
 		}
 		answered <- string(got)
 	}()
-	<-entered
+	for <-entered != "patient" { // hurried ones may be late
+	}
 	impatient, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
 	if err := stop(impatient); err != nil {

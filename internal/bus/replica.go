@@ -204,11 +204,8 @@ func (r *Replicas) handleHeartbeat(message *nats.Msg) {
 	} else {
 		r.members[replica] = next
 	}
-	if replica == r.name && !known {
-		if r.joined {
-			r.settling = now.Add(lease)
-		}
-		r.joined = true
+	if replica == r.name {
+		r.hearItself(now.Sub(previous.heard), now)
 	}
 	if known == isGone || previous.draining != next.draining || previous.reconnects != next.reconnects || now.Sub(previous.heard) > ownLease {
 		r.notifyChange()
@@ -219,10 +216,34 @@ func (r *Replicas) handleHeartbeat(message *nats.Msg) {
 	}
 }
 
-// forget removes silent replicas.
+// hearItself handles a heartbeat of this replica after a silence. A replica that missed its own
+// heartbeats cannot tell whether the others sent theirs. After a silence of a lease it waits for
+// them, for a lease in which it hears itself. After a shorter one their leases begin anew. The
+// caller holds mu.
+func (r *Replicas) hearItself(silence time.Duration, now time.Time) {
+	switch {
+	case silence <= ownLease:
+	case !r.joined:
+		r.joined = true
+	case silence > lease:
+		r.settling = now.Add(lease)
+	case !r.settling.IsZero():
+		r.settling = r.settling.Add(silence)
+	default:
+		for name, other := range r.members {
+			other.heard = now
+			r.members[name] = other
+		}
+	}
+}
+
+// forget removes silent replicas, if this one hears itself.
 func (r *Replicas) forget(now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if now.Sub(r.members[r.name].heard) > ownLease {
+		return
+	}
 	previous := len(r.members)
 	maps.DeleteFunc(r.members, func(replica string, _ member) bool { return !r.isAlive(replica, now) })
 	settled := !r.settling.IsZero() && now.After(r.settling)

@@ -43,14 +43,8 @@ func openRetaining(t *testing.T, retention time.Duration) (js jetstream.JetStrea
 		}
 	}
 	remake()
-	open := func(role bus.Role) *bus.Bus {
-		b, err := bus.Open(t.Context(), jetStream(t, as(role)), role)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return b
-	}
-	orchestrator, evaluator = open(bus.RoleOrchestrator), open(bus.RoleEvaluator)
+	orchestrator = open(t, jetStream(t, as(bus.RoleOrchestrator)), bus.RoleOrchestrator)
+	evaluator = open(t, jetStream(t, as(bus.RoleEvaluator)), bus.RoleEvaluator)
 	cfg.Retention = retention
 	remake()
 	return js, orchestrator, evaluator
@@ -95,10 +89,13 @@ func retain(t *testing.T, orchestrator, evaluator *bus.Bus) (next func() (before
 func TestRetainDocuments(t *testing.T) {
 	js, b, evaluator := openRetaining(t, time.Second)
 	setup := &setupv1.Setup{Name: "one"}
+	if err := b.PutSweep(t.Context(), &busv1.Sweep{Id: "s"}); err != nil {
+		t.Fatal(err)
+	}
 	_, setupErr := b.PutSetup(t.Context(), setup)
 	_, toolsErr := b.PutTools(t.Context(), &agentgwv1.ToolSet{})
 	_, evaluationErr := evaluator.PutEvaluation(t.Context(), &evaluationv1.Evaluation{})
-	if err := errors.Join(setupErr, toolsErr, evaluationErr, b.PutSweep(t.Context(), &busv1.Sweep{Id: "s"})); err != nil {
+	if err := errors.Join(setupErr, toolsErr, evaluationErr); err != nil {
 		t.Fatal(err)
 	}
 	next := retain(t, b, evaluator)

@@ -98,7 +98,7 @@ func Start(cfg Config) (*Server, error) {
 
 // Connect returns an in-process connection. The caller closes it before the server.
 func (s *Server) Connect(options ...nats.Option) (*nats.Conn, error) {
-	conn, err := nats.Connect("", append(options, nats.InProcessServer(s.nats), nats.Name("toolsandbox"))...)
+	conn, err := nats.Connect("", append(options, nats.InProcessServer(s.nats), nats.Name("toolsandbox"), nats.Timeout(readyTimeout))...)
 	if err != nil {
 		return nil, fmt.Errorf("connect to the embedded NATS server: %w", err)
 	}

@@ -43,9 +43,12 @@ func TestErrors(t *testing.T) {
 			}})
 			_, _ = l.caller().GetTrajectory(within(t), &orchestratorv1.GetTrajectoryRequest{RolloutId: "status"}) // until it serves
 			for id, want := range tests {
-				ctx, cancel := context.WithTimeout(t.Context(), time.Second) // bounds the client's retries
-				_, err := l.caller().GetTrajectory(ctx, &orchestratorv1.GetTrajectoryRequest{RolloutId: id})
-				cancel()
+				var err error
+				for wait := time.Second; status.Code(err) != want.code && wait < patience; wait *= 2 { // which bounds the client's retries
+					ctx, cancel := context.WithTimeout(t.Context(), wait)
+					_, err = l.caller().GetTrajectory(ctx, &orchestratorv1.GetTrajectoryRequest{RolloutId: id})
+					cancel()
+				}
 				if status.Code(err) != want.code || !strings.Contains(err.Error(), want.text) || errors.Is(err, failure) {
 					t.Errorf("%s: got %v, want %v %q and nothing else", id, err, want.code, want.text)
 				}
@@ -60,7 +63,7 @@ func TestCallerLeaves(t *testing.T) {
 	for name, open := range transports() {
 		t.Run(name, func(t *testing.T) {
 			l := open(t, nil)
-			ended, release := make(chan error, 1), make(chan struct{})
+			entered, ended, release := make(chan string, 100), make(chan string, 100), make(chan struct{})
 			l.serve(t, &orchestrator{trajectory: func(ctx context.Context, id string) (*orchestratorv1.GetTrajectoryResponse, error) {
 				if id == "connect" {
 					return named(id), nil
@@ -68,30 +71,35 @@ func TestCallerLeaves(t *testing.T) {
 				if _, limited := ctx.Deadline(); id == "deadline" && !limited {
 					t.Error("deadline of the handler: got none, want the caller's")
 				}
+				entered <- id
 				<-ctx.Done()
-				ended <- ctx.Err()
+				ended <- id
 				<-release // ignores the end of its context
 				return nil, ctx.Err()
 			}})
+			defer close(release)
 			if _, err := l.caller().GetTrajectory(within(t), &orchestratorv1.GetTrajectoryRequest{RolloutId: "connect"}); err != nil {
 				t.Fatal(err)
 			}
-			for id, want := range map[string]codes.Code{"deadline": codes.DeadlineExceeded, "cancel": codes.Canceled} {
-				ctx, cancel := context.WithCancel(t.Context())
-				if id == "deadline" {
-					ctx, cancel = context.WithTimeout(t.Context(), 50*time.Millisecond)
-				} else {
-					time.AfterFunc(50*time.Millisecond, cancel)
-				}
-				_, err := l.caller().GetTrajectory(ctx, &orchestratorv1.GetTrajectoryRequest{RolloutId: id})
+			for wait := 50 * time.Millisecond; len(entered) == 0; wait *= 2 { // a call may not get there in time
+				ctx, cancel := context.WithTimeout(t.Context(), wait)
+				_, err := l.caller().GetTrajectory(ctx, &orchestratorv1.GetTrajectoryRequest{RolloutId: "deadline"})
 				cancel()
-				if status.Code(err) != want {
-					t.Errorf("%s: got %v, want %v", id, err, want)
+				if status.Code(err) != codes.DeadlineExceeded {
+					t.Errorf("deadline: got %v, want DEADLINE_EXCEEDED", err)
 				}
-				if err := <-ended; err == nil {
-					t.Errorf("%s: context of the handler: got no error, want one", id)
+			}
+			<-ended
+			ctx, cancel := context.WithCancel(t.Context())
+			go func() {
+				for <-entered != "cancel" { // calls with a deadline may be late
 				}
-				release <- struct{}{}
+				cancel()
+			}()
+			if _, err := l.caller().GetTrajectory(ctx, &orchestratorv1.GetTrajectoryRequest{RolloutId: "cancel"}); status.Code(err) != codes.Canceled {
+				t.Errorf("cancel: got %v, want CANCELLED", err)
+			}
+			for <-ended != "cancel" {
 			}
 		})
 	}

@@ -24,7 +24,7 @@ type route interface {
 func (p *callee) Invoke(ctx context.Context, method string, request, response any, opts ...grpc.CallOption) error {
 	return p.waits.invoke(ctx, p.route, func(ctx context.Context) error {
 		return p.route.use(ctx, func(ctx context.Context, conn grpc.ClientConnInterface) error {
-			return conn.Invoke(ctx, method, request, response, p.waits.options(opts)...)
+			return p.waits.unary(opts, func(opts []grpc.CallOption) error { return conn.Invoke(ctx, method, request, response, opts...) })
 		})
 	})
 }
@@ -33,7 +33,9 @@ func (p *callee) Invoke(ctx context.Context, method string, request, response an
 func (p *callee) NewStream(ctx context.Context, desc *grpc.StreamDesc, method string, opts ...grpc.CallOption) (grpc.ClientStream, error) {
 	return p.waits.open(ctx, p.route, desc, func(ctx context.Context) (stream grpc.ClientStream, err error) {
 		err = p.route.use(ctx, func(ctx context.Context, conn grpc.ClientConnInterface) error {
-			stream, err = conn.NewStream(ctx, desc, method, p.waits.options(opts)...)
+			if stream, err = conn.NewStream(ctx, desc, method, p.waits.options(opts)...); err == nil {
+				p.waits.connected.Store(true) // it has a connection
+			}
 			return err
 		})
 		return stream, err

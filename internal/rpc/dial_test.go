@@ -67,8 +67,8 @@ func TestLongNothingListens(t *testing.T) {
 			if said := status.Convert(err).Message(); !strings.HasPrefix(said, "orchestrator at "+test.address) || !strings.Contains(said, test.want) {
 				t.Errorf("got %v, want an error of the orchestrator at %s with %q", err, test.address, test.want)
 			}
-			if took := time.Since(began); took > 5*time.Second {
-				t.Errorf("the call took %s, want at most 5s", took)
+			if took := time.Since(began); took > patience { // one that was reached before is waited for longer
+				t.Errorf("the call took %s, want some seconds", took)
 			}
 		})
 	}

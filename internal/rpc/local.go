@@ -40,10 +40,7 @@ func local(ctx context.Context, cfg Config, dir string, options Options) (*Node,
 	n.onClose(func() error { conn.Close(); return nil })
 	js, err := jetstream.New(conn)
 	if err == nil {
-		err = bus.Init(ctx, js, cfg.Bus, func(error) {})
-	}
-	if err == nil {
-		n.bus, err = bus.Open(ctx, js)
+		n.bus, err = bus.Make(ctx, js, cfg.Bus, func(error) {})
 	}
 	if err == nil {
 		err = n.dial(newMemory(cfg, options.Logger))

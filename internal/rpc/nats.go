@@ -31,6 +31,10 @@ const (
 	firstPause = 5 * time.Second
 )
 
+// lateHandshake is the refusal of a user whose process stopped for the two seconds that a server
+// waits for one. The client has no error for it.
+const lateHandshake = "Authentication Timeout"
+
 // startWait logs what a process waits for at its start: at once, and then at growing intervals.
 type startWait struct {
 	logger  *slog.Logger
@@ -192,6 +196,9 @@ func isUnreachable(err error) bool {
 		if errors.Is(err, early) {
 			return true
 		}
+	}
+	if strings.HasSuffix(err.Error(), lateHandshake) {
+		return true
 	}
 	operation, ok := errors.AsType[*net.OpError](err)
 	return ok && slices.Contains([]string{"dial", "read", "write"}, operation.Op)

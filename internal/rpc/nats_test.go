@@ -157,11 +157,7 @@ func TestLongPasswordChanges(t *testing.T) {
 		t.Fatal(err)
 	}
 	restored := make(chan struct{})
-	conn, err := nats.Connect("nats://"+server.Listen, append(options, nats.ReconnectHandler(func(*nats.Conn) { close(restored) }))...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
+	conn := natstest.Dial(t, "nats://"+server.Listen, append(options, nats.ReconnectHandler(func(*nats.Conn) { close(restored) }))...)
 	stop()
 	write("evaluator", "second")
 	natstest.Serve(t, server)

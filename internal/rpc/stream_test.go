@@ -65,7 +65,7 @@ func TestCallerLeavesStream(t *testing.T) {
 	for name, open := range transports() {
 		t.Run(name, func(t *testing.T) {
 			l := open(t, nil)
-			ended := make(chan error, 1)
+			ended := make(chan error, 100)
 			l.serve(t, &orchestrator{recording: func(stream orchestratorv1.OrchestratorService_GetRecordingServer) error {
 				if err := stream.Send(&orchestratorv1.GetRecordingResponse{}); err != nil {
 					return err
@@ -74,18 +74,8 @@ func TestCallerLeavesStream(t *testing.T) {
 				ended <- stream.Context().Err()
 				return stream.Context().Err()
 			}})
-			for _, want := range []codes.Code{codes.DeadlineExceeded, codes.Canceled} {
-				ctx, cancel := context.WithTimeout(t.Context(), patience)
-				if want == codes.DeadlineExceeded {
-					ctx, cancel = context.WithTimeout(t.Context(), time.Second)
-				}
-				stream, err := l.caller().GetRecording(ctx, request)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if _, err := stream.Recv(); err != nil {
-					t.Fatalf("%s: first message: got %v, want nil", want, err)
-				}
+			for want, wait := range map[codes.Code]time.Duration{codes.DeadlineExceeded: time.Second, codes.Canceled: patience} {
+				stream, cancel := l.firstMessage(t, wait)
 				if want == codes.Canceled {
 					cancel()
 				}
@@ -98,6 +88,26 @@ func TestCallerLeavesStream(t *testing.T) {
 				cancel()
 			}
 		})
+	}
+}
+
+// firstMessage opens a stream with a deadline and receives its first message, if need be with more
+// time.
+func (l link) firstMessage(t *testing.T, wait time.Duration) (orchestratorv1.OrchestratorService_GetRecordingClient, context.CancelFunc) {
+	t.Helper()
+	for ; ; wait *= 2 {
+		ctx, cancel := context.WithTimeout(t.Context(), wait)
+		stream, err := l.caller().GetRecording(ctx, request)
+		if err == nil {
+			_, err = stream.Recv()
+		}
+		if err == nil {
+			return stream, cancel
+		}
+		cancel()
+		if status.Code(err) != codes.DeadlineExceeded || wait > patience {
+			t.Fatalf("first message: got %v, want nil", err)
+		}
 	}
 }
 

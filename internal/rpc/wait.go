@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 )
 
@@ -60,6 +61,20 @@ func (w *waitReporter) options(opts []grpc.CallOption) []grpc.CallOption {
 		return opts
 	}
 	return append(slices.Clip(opts), grpc.WaitForReady(false))
+}
+
+// unary makes an attempt of a unary call. One that had a connection was the service's to handle,
+// even if the connection has broken since.
+func (w *waitReporter) unary(opts []grpc.CallOption, try func(opts []grpc.CallOption) error) error {
+	if w.reached() {
+		return try(w.options(opts))
+	}
+	var server peer.Peer
+	err := try(append(w.options(opts), grpc.Peer(&server)))
+	if server.Addr != nil {
+		w.connected.Store(true)
+	}
+	return err
 }
 
 // reached reports whether there has been a connection, if that matters.

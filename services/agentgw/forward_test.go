@@ -320,11 +320,7 @@ func cuttablePair(t *testing.T, address string) (owner, other *Server, dialer *c
 	dialers := make(map[attach.Relay]*cutDialer)
 	open := func() *bus.Bus {
 		dialer := &cutDialer{}
-		conn, err := nats.Connect(url, nats.SetCustomDialer(dialer), nats.MaxReconnects(-1), nats.ReconnectWait(20*time.Millisecond))
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(conn.Close)
+		conn := natstest.Dial(t, url, nats.SetCustomDialer(dialer), nats.MaxReconnects(-1), nats.ReconnectWait(20*time.Millisecond))
 		b := natstest.Open(t, conn, bus.DefaultConfig())
 		dialers[b] = dialer
 		return b

@@ -2,6 +2,7 @@ package agentgw
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -39,11 +40,17 @@ func TestSlowModel(t *testing.T) {
 				<-r.Context().Done()
 			})
 			server := newLimitedServer(t, natstest.Start(t), func(*ratelimit.Config) {})
-			ctx, cancel := context.WithTimeout(t.Context(), test.turn)
-			defer cancel()
-			request := turnRequest("s.0", address)
-			request.Player.GetModel().TimeoutMs = test.request.Milliseconds()
-			_, err := server.Respond(ctx, request)
+			var ctx context.Context
+			var err error
+			for n := 0; n == 0 || (asked.Load() == 0 || ctx.Err() != nil) && n < 10; n++ { // the machine may stop until the time is over
+				asked.Store(0)
+				var cancel context.CancelFunc
+				ctx, cancel = context.WithTimeout(t.Context(), test.turn)
+				defer cancel()
+				request := turnRequest(fmt.Sprint("s.", n), address)
+				request.Player.GetModel().TimeoutMs = test.request.Milliseconds()
+				_, err = server.Respond(ctx, request)
+			}
 			if status.Code(err) != codes.DeadlineExceeded || !strings.Contains(status.Convert(err).Message(), test.want) || ctx.Err() != nil {
 				t.Errorf("got %v, the turn's %v, want DEADLINE_EXCEEDED with %q before the turn is over", err, ctx.Err(), test.want)
 			}
@@ -79,12 +86,13 @@ func TestLongTimeouts(t *testing.T) {
 		{"s.1", 1, 1, 1, false},
 		{"s.1", 1, 5, 1, true},
 	} {
-		before := asked.Load()
+		before, began := asked.Load(), time.Now()
 		request := turnRequest(step.rollout, address)
 		request.Round = step.round
 		request.Player.GetModel().TimeoutMs, request.Player.GetModel().Attempts = timeout.Milliseconds(), step.attempts
 		got, err := server.Respond(t.Context(), request)
-		if n := asked.Load() - before; n != step.asked {
+		stopped := time.Since(began) > time.Duration(step.asked+1)*timeout // a request of that time may not arrive
+		if n := asked.Load() - before; n > step.asked || n < step.asked && !stopped {
 			t.Errorf("%+v: got %d requests, want %d", step, n, step.asked)
 		}
 		failure := got.GetFailure()

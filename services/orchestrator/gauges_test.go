@@ -29,11 +29,7 @@ type exporter struct {
 
 func export(t *testing.T, url string, running int32) *exporter {
 	t.Helper()
-	conn, err := nats.Connect(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(conn.Close)
+	conn := natstest.Dial(t, url)
 	stores := natstest.Open(t, conn, bus.DefaultConfig()).Orchestrator()
 	unserve, err := stores.ServeLoad(func(sweepID string) *busv1.Load {
 		if sweepID != "" {

@@ -5,7 +5,10 @@ import (
 	"errors"
 	"time"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/toolsandbox/toolsandbox/internal/bus"
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 )
 
 // retentionName is the name whose owner among the orchestrators removes old sweeps.
@@ -30,9 +33,9 @@ func (s *server) retain(ctx context.Context, replicas *bus.Replicas) {
 	}, func(err error) { s.logger.Warn("old sweeps stay until the next attempt", "error", err) })
 }
 
-// removeOlder deletes the sweeps that ended before a time, and completes interrupted deletions. It
-// also removes the marks of sweeps that were deleted before it, with what came late. A sweep that
-// cannot be removed does not stop it.
+// removeOlder deletes the sweeps that ended before a time, and the reservations of sweeps that
+// never came, and completes interrupted deletions. It also removes the marks of what was deleted
+// before it, with what came late. A sweep that cannot be removed does not stop it.
 func (s *server) removeOlder(ctx context.Context, before time.Time) error {
 	sweeps, err := s.bus.StoredSweeps(ctx)
 	if err != nil {
@@ -61,8 +64,8 @@ func (s *server) removeIfOlder(ctx context.Context, sweep bus.StoredSweep, befor
 	if err != nil {
 		return false, err
 	}
-	if !sweep.Planned && !control.GetDeleted() && control.LimitsRound != nil {
-		return false, nil // its plan is lost: its creation stores that again
+	if !sweep.Planned && !control.GetDeleted() && (control.LimitsRound != nil || proto.Size(control) == 0) {
+		return false, nil // its plan is lost, and its creation stores that again, or it was removed just now
 	}
 	checkAge := func() error {
 		old, err := s.bus.IsOlder(ctx, sweep.ID, before)
@@ -80,7 +83,14 @@ func (s *server) removeIfOlder(ctx context.Context, sweep bus.StoredSweep, befor
 			return false, err
 		}
 	}
-	if err = s.completeDeletion(ctx, sweep.ID); err == nil && !sweep.Planned {
+	reserved := !control.GetDeleted()
+	if reserved { // for a sweep that never came, unless it comes now
+		deleted, err := s.bus.BeginDeletion(ctx, sweep.ID, func(now *busv1.SweepControl) bool { return proto.Equal(now, control) })
+		if err != nil || !deleted {
+			return false, err
+		}
+	}
+	if err = s.completeDeletion(ctx, sweep.ID); err == nil && !sweep.Planned && !reserved {
 		err = s.bus.RemoveControl(ctx, sweep.ID)
 	}
 	return false, err

@@ -2,6 +2,7 @@ package orchestrator
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -38,10 +39,14 @@ func (i *installation) end(t *testing.T, id string, round int32, reason busv1.En
 	}
 }
 
-// jobs takes all jobs out of the queue and returns them with their rounds, in order.
+// jobLease is the time after which a job comes again whose delivery was lost, because the machine
+// stopped for the second that the client waits for one.
+const jobLease = 10 * time.Second
+
+// jobs takes all jobs out of the queue and returns them with their rounds, sorted.
 func (i *installation) jobs(t *testing.T) string {
 	t.Helper()
-	queue, err := i.Bus().OpenQueue(t.Context(), "s", time.Minute)
+	queue, err := i.Bus().OpenQueue(t.Context(), "s", jobLease)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,6 +56,7 @@ func (i *installation) jobs(t *testing.T) string {
 			if err != nil {
 				t.Fatal(err)
 			}
+			slices.Sort(jobs)
 			return strings.Join(jobs, ", ")
 		}
 		deliveries, err := queue.Fetch(within(t), 100, patience)

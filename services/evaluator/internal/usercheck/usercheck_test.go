@@ -167,6 +167,9 @@ func TestEvidenceIsBounded(t *testing.T) {
 	}
 }
 
+// patience is more than linear work takes on a busy machine, and far less than quadratic work.
+const patience = time.Minute
+
 // TestHugeMessages checks the time for messages of unrealistic size, because a scorer waits for the
 // rules.
 func TestHugeMessages(t *testing.T) {
@@ -178,8 +181,8 @@ func TestHugeMessages(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			start := time.Now()
 			check(baker(), view(text, text), message(user, agent, text), message(user, environment, ends))
-			if took := time.Since(start); took > 10*time.Second {
-				t.Errorf("Check: got %v for 1 MB, want less than 10 s", took)
+			if took := time.Since(start); took > patience {
+				t.Errorf("Check: got %v for 1 MB, want less than a minute", took)
 			}
 		})
 	}
@@ -209,8 +212,8 @@ func TestHugeCall(t *testing.T) {
 	userSpec := baker()
 	userSpec.Tools = []string{"send_message"}
 	flags := check(userSpec, view("Done."), message(user, environment, source))
-	if took := time.Since(start); took > 10*time.Second || len(flags) > 0 {
-		t.Errorf("Check: got %v and %v for %d MB, want no flag in less than 10 s", flags, took, len(source)>>20)
+	if took := time.Since(start); took > patience || len(flags) > 0 {
+		t.Errorf("Check: got %v and %v for %d MB, want no flag in less than a minute", flags, took, len(source)>>20)
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -74,7 +73,7 @@ func TestEnvironment(t *testing.T) {
 	}
 	var logged bytes.Buffer
 	c := NewClient(Config{
-		Targets: Targets{"desk": target}, Timeout: 20 * time.Second, Logger: slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		Targets: Targets{"desk": target}, Timeout: patience, Logger: slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
 	outputs := []string{(&Targets{"desk": target}).String()}
 	tools, err := c.List(t.Context(), "desk")
@@ -130,7 +129,7 @@ func TestMissingVariable(t *testing.T) {
 	if err := target.CheckEnvironment(); err == nil || err.Error() != want {
 		t.Errorf("check: got %v, want %s", err, want)
 	}
-	if _, err := newTestClient(t, target, time.Second).List(t.Context(), "desk"); !errors.Is(err, ErrProtocol) || !strings.Contains(err.Error(), want) {
+	if _, err := newTestClient(t, target, patience).List(t.Context(), "desk"); !errors.Is(err, ErrProtocol) || !strings.Contains(err.Error(), want) {
 		t.Errorf("start: got %v, want ErrProtocol with %s", err, want)
 	}
 	for _, text := range []string{"stdio+:true", "stdio+A B:true", "stdio+A=1:true", "stdios:true", "stdio"} {

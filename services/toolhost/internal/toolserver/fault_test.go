@@ -41,13 +41,13 @@ func TestHTTPStatus(t *testing.T) {
 				_, _ = w.Write([]byte("no")) // the client may be gone
 			}))
 			defer web.Close()
-			_, err := newTestClient(t, Target{Address: web.URL + "/?key=secret"}, 5*time.Second).List(t.Context(), "desk")
+			_, err := newTestClient(t, Target{Address: web.URL + "/?key=secret"}, patience).List(t.Context(), "desk")
 			if !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.text) || strings.Contains(err.Error(), "secret") {
 				t.Errorf("got %v, want %v with %q and without the key", err, c.want, c.text)
 			}
 		})
 	}
-	_, err := newTestClient(t, Target{Address: "http://" + porttest.Address(t) + "/?key=secret"}, 5*time.Second).List(t.Context(), "desk")
+	_, err := newTestClient(t, Target{Address: "http://" + porttest.Address(t) + "/?key=secret"}, patience).List(t.Context(), "desk")
 	if !errors.Is(err, ErrUnavailable) || !strings.Contains(err.Error(), "refused") || strings.Contains(err.Error(), "secret") {
 		t.Errorf("nobody listens: got %v, want ErrUnavailable that says so, without the key", err)
 	}
@@ -88,7 +88,7 @@ func TestEndOfHTTPSession(t *testing.T) {
 				proxy.ServeHTTP(w, r)
 			}))
 			defer front.Close()
-			c := newTestClient(t, Target{Address: front.URL}, 10*time.Second)
+			c := newTestClient(t, Target{Address: front.URL}, patience)
 			body, err := c.Call(t.Context(), newRequest(t, &toolsv1.Tool{Name: "count_up", ServerName: "count-up"}, `{"by": 2}`))
 			if err != nil || body != `{"value": {"a": true, "z": 2}}` {
 				t.Errorf("got %q and %v, want the answer of a new session", body, err)
@@ -109,11 +109,11 @@ func TestLogOnStandardOutput(t *testing.T) {
 	answer := `echo '{"jsonrpc": "2.0", "id": 2, "result": {"content": [{"type": "text", "text": "fine"}]}}'; cat`
 	target := shell(`echo '[INFO] call'; echo '{"level": "info", "msg": "call"}'; echo; ` + answer)
 	target.Command[2] = `printf '\357\273\277'; echo 'server starts'; ` + target.Command[2]
-	body, err := newTestClient(t, target, 5*time.Second).Call(t.Context(), newRequest(t, &toolsv1.Tool{Name: "note"}, `{}`))
+	body, err := newTestClient(t, target, patience).Call(t.Context(), newRequest(t, &toolsv1.Tool{Name: "note"}, `{}`))
 	if err != nil || body != `{"value": "fine"}` {
 		t.Errorf("got %q and %v, want the answer", body, err)
 	}
-	_, err = newTestClient(t, shell("echo out of tea; exit 1"), 5*time.Second).Call(t.Context(), newRequest(t, &toolsv1.Tool{Name: "note"}, `{}`))
+	_, err = newTestClient(t, shell("echo out of tea; exit 1"), patience).Call(t.Context(), newRequest(t, &toolsv1.Tool{Name: "note"}, `{}`))
 	if !errors.Is(err, ErrUnavailable) || !strings.Contains(err.Error(), "says: out of tea") {
 		t.Errorf("got %v, want ErrUnavailable that quotes the last line", err)
 	}
@@ -131,7 +131,7 @@ func TestUnreadableMessages(t *testing.T) {
 	} {
 		t.Run(want, func(t *testing.T) {
 			t.Parallel()
-			c := newTestClient(t, shell(`printf '%s' '{"jsonrpc": "2.0", "id": 2, "result": `+result+`}'; echo; cat`), 5*time.Second)
+			c := newTestClient(t, shell(`printf '%s' '{"jsonrpc": "2.0", "id": 2, "result": `+result+`}'; echo; cat`), patience)
 			_, err := c.Call(t.Context(), newRequest(t, &toolsv1.Tool{Name: "note"}, `{}`))
 			if !errors.Is(err, ErrProtocol) || !strings.Contains(err.Error(), want) {
 				t.Errorf("got %v, want ErrProtocol with %q", err, want)
@@ -150,7 +150,7 @@ func TestLongHTTPAnswer(t *testing.T) {
 		_, _ = w.Write(bytes.Repeat([]byte(" "), maxFrame+1)) // the client does not read all
 	}))
 	defer web.Close()
-	_, err := newTestClient(t, Target{Address: web.URL}, 5*time.Second).List(t.Context(), "desk")
+	_, err := newTestClient(t, Target{Address: web.URL}, patience).List(t.Context(), "desk")
 	if !errors.Is(err, ErrProtocol) || !strings.Contains(err.Error(), errTooLong.Error()) || requests.Load() != 1 {
 		t.Errorf("got %v after %d requests, want ErrProtocol after one", err, requests.Load())
 	}
@@ -159,13 +159,18 @@ func TestLongHTTPAnswer(t *testing.T) {
 // TestReportBeforeDeadline checks that a caller learns which server hangs before its own deadline.
 func TestReportBeforeDeadline(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithTimeout(t.Context(), reportTime+500*time.Millisecond)
-	defer cancel()
-	_, err := newTestClient(t, shell("cat"), time.Minute).Call(ctx, newRequest(t, &toolsv1.Tool{Name: "note"}, `{}`))
+	var ctx context.Context
+	var err error
+	for tries := 0; tries == 0 || ctx.Err() != nil && tries < 10; tries++ { // the machine may stop for all of the time
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(t.Context(), reportTime+500*time.Millisecond)
+		defer cancel()
+		_, err = newTestClient(t, shell("cat"), time.Minute).Call(ctx, newRequest(t, &toolsv1.Tool{Name: "note"}, `{}`))
+	}
 	if ctx.Err() != nil || !errors.Is(err, ErrDeadline) || !strings.Contains(err.Error(), "tool server is unavailable: desk at program sh: no answer within") {
 		t.Errorf("got %v with the context %v, want ErrDeadline that names the server before the deadline", err, ctx.Err())
 	}
-	if _, err := newTestClient(t, shell("cat"), time.Minute).Call(ctx, newRequest(t, &toolsv1.Tool{Name: "note"}, `{}`)); !errors.Is(err, ErrDeadline) {
+	if _, err := newTestClient(t, shell("cat"), patience).Call(ctx, newRequest(t, &toolsv1.Tool{Name: "note"}, `{}`)); !errors.Is(err, ErrDeadline) && ctx.Err() == nil {
 		t.Errorf("without time: got %v, want ErrDeadline", err)
 	}
 }

@@ -51,6 +51,9 @@ func exitCode(err error) int {
 }
 
 // newTestClient returns a client of one server, desk.
+// patience bounds what has to end by itself, such as a call that is answered.
+const patience = time.Minute
+
 func newTestClient(t *testing.T, target Target, timeout time.Duration) *Client {
 	t.Helper()
 	c := NewClient(Config{Targets: Targets{"desk": target}, Timeout: timeout, Logger: slog.New(slog.DiscardHandler)})
@@ -139,7 +142,7 @@ func TestInvalidResponses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			target := (&scriptedServer{answer: func(context.Context) (*toolsv1.CallResponse, error) { return c.response, c.err }}).serve(t)
-			_, err := newTestClient(t, target, 5*time.Second).Call(t.Context(), newRequest(t, tool, `{}`))
+			_, err := newTestClient(t, target, patience).Call(t.Context(), newRequest(t, tool, `{}`))
 			if !errors.Is(err, ErrProtocol) || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, want ErrProtocol with %q", err, c.want)
 			}
@@ -168,7 +171,7 @@ func TestUnavailableServer(t *testing.T) {
 		}
 		return &toolsv1.CallResponse{Outcome: &toolsv1.CallResponse_ValueJson{ValueJson: "7"}}, nil
 	}}).serve(t)
-	body, err := newTestClient(t, target, 10*time.Second).Call(t.Context(), newRequest(t, tool, `{}`))
+	body, err := newTestClient(t, target, patience).Call(t.Context(), newRequest(t, tool, `{}`))
 	if err != nil || body != `{"value": 7}` {
 		t.Errorf("a server that recovers: got %q and %v, want 7", body, err)
 	}
@@ -186,7 +189,7 @@ func TestInvalidToolLists(t *testing.T) {
 		`tool "take note"`:          {{Name: "take note"}},
 		"ids":                       {{Name: "note", Ids: 99}},
 	} {
-		_, err := newTestClient(t, (&scriptedServer{tools: tools}).serve(t), 5*time.Second).List(t.Context(), "desk")
+		_, err := newTestClient(t, (&scriptedServer{tools: tools}).serve(t), patience).List(t.Context(), "desk")
 		if !errors.Is(err, ErrProtocol) || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want ErrProtocol with %q", err, want)
 		}
@@ -236,7 +239,7 @@ func counterServer(t *testing.T) (target Target, restart func()) {
 // TestMCP calls an MCP server over HTTP.
 func TestMCP(t *testing.T) {
 	target, _ := counterServer(t)
-	c := newTestClient(t, target, 10*time.Second)
+	c := newTestClient(t, target, patience)
 	tools, err := c.List(t.Context(), "desk")
 	if err != nil {
 		t.Fatal(err)
@@ -263,7 +266,7 @@ func TestMCP(t *testing.T) {
 // including that of a fork. A server whose answers depend on anything else is broken.
 func TestState(t *testing.T) {
 	target, restart := counterServer(t)
-	c := newTestClient(t, target, 10*time.Second)
+	c := newTestClient(t, target, patience)
 	tool := &toolsv1.Tool{Name: "count_up", ServerName: "count-up"}
 	var history []Exchange
 	count := func(session string, history []Exchange, want string) Exchange {
@@ -291,7 +294,7 @@ func TestState(t *testing.T) {
 // TestManyStates uses more concurrent sessions than open connections. Each has its own state.
 func TestManyStates(t *testing.T) {
 	target, _ := counterServer(t)
-	c := newTestClient(t, target, 20*time.Second)
+	c := newTestClient(t, target, patience)
 	tool := &toolsv1.Tool{Name: "count_up", ServerName: "count-up"}
 	var wait sync.WaitGroup
 	for n := range 3 * maxStates {
@@ -325,7 +328,7 @@ func TestInvalidProgram(t *testing.T) {
 		"no licence":              {"sh", "-c", `read line; echo '{"jsonrpc": "2.0", "id": 1, "error": {"code": -32000, "message": "no licence"}}'; cat`},
 		"more than 4096":          {"sh", "-c", `exec yes '{"jsonrpc": "2.0", "id": "a", "method": "ping"}'`},
 	} {
-		c := newTestClient(t, Target{Command: command}, 5*time.Second)
+		c := newTestClient(t, Target{Command: command}, patience)
 		if _, err := c.List(t.Context(), "desk"); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", command, err, want)
 		}
@@ -371,12 +374,12 @@ func TestInvalidMCPToolLists(t *testing.T) {
 		"exceeded max depth":          `{"name": "a", "inputSchema": ` + nested + `}`,
 		"must be at most 16384 bytes": `{"name": "a", "description": "` + strings.Repeat("d", 20000) + `", ` + schema + `}`,
 	} {
-		if _, err := newTestClient(t, Target{Command: list(tools)}, 5*time.Second).List(t.Context(), "desk"); !errors.Is(err, ErrProtocol) || !strings.Contains(err.Error(), want) {
+		if _, err := newTestClient(t, Target{Command: list(tools)}, patience).List(t.Context(), "desk"); !errors.Is(err, ErrProtocol) || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %.300v, want ErrProtocol with %q", err, want)
 		}
 	}
 	recursive := `{"name": "a", "inputSchema": {"type": "object", "properties": {"n": {"$ref": "#/$defs/n"}}, "$defs": {"n": {"$ref": "#"}}}}`
-	if tools, err := newTestClient(t, Target{Command: list(recursive)}, 5*time.Second).List(t.Context(), "desk"); err != nil || len(tools) != 1 {
+	if tools, err := newTestClient(t, Target{Command: list(recursive)}, patience).List(t.Context(), "desk"); err != nil || len(tools) != 1 {
 		t.Errorf("recursive schema: got %v and %v, want the tool", tools, err)
 	}
 }
