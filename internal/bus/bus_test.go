@@ -207,7 +207,8 @@ func TestFollowDeliversInOrder(t *testing.T) {
 }
 
 func TestJobIsRedeliveredUnlessAcked(t *testing.T) {
-	b := natstest.Start(t)
+	conn := natstest.Connect(t, t.TempDir())
+	b := natstest.Open(t, conn, natstest.OneShard)
 	ctx := t.Context()
 	jobs := []*busv1.Job{
 		{Rollout: &busv1.Rollout{Id: "s.0", Agent: &agentgwv1.Player{Name: "oracle"}}, Parallel: 3},
@@ -218,14 +219,10 @@ func TestJobIsRedeliveredUnlessAcked(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	open := func(lease time.Duration) *bus.Queue {
-		queue, err := b.OpenQueue(ctx, "s", lease)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return queue
+	queue, err := b.OpenQueue(ctx, "s", time.Minute)
+	if err != nil {
+		t.Fatal(err)
 	}
-	queue := open(time.Minute)
 	first, err := queue.Fetch(ctx, 1, time.Minute)
 	if err != nil || len(first) != 1 {
 		t.Fatalf("Fetch: got %d jobs and %v, want 1 and nil", len(first), err)
@@ -235,7 +232,7 @@ func TestJobIsRedeliveredUnlessAcked(t *testing.T) {
 	}
 	for attempt := 1; attempt <= 2; attempt++ { // the second is left alone once and delivered again after its lease
 		if attempt == 2 {
-			open(500 * time.Millisecond)
+			shortenLease(t, jetStream(t, conn), "s", 500*time.Millisecond)
 		}
 		jobs, err := queue.Fetch(ctx, 10, time.Minute)
 		if err != nil || len(jobs) != 1 {

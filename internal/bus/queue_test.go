@@ -18,6 +18,21 @@ import (
 
 func job(id string) *busv1.Job { return &busv1.Job{Rollout: &busv1.Rollout{Id: id}} }
 
+// shortenLease does what no process does: it shortens the lease of a sweep's open queue.
+func shortenLease(t *testing.T, js jetstream.JetStream, sweepID string, lease time.Duration) {
+	t.Helper()
+	consumer, err := js.Consumer(t.Context(), "JOBS", "sweep-"+sweepID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := consumer.CachedInfo().Config
+	cfg.InactiveThreshold = cfg.InactiveThreshold / (cfg.AckWait / lease)
+	cfg.AckWait = lease
+	if _, err := js.UpdateConsumer(t.Context(), "JOBS", cfg); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestQueuePerSweep fetches jobs of a sweep that were queued after another sweep's. The server
 // removes unused consumers and keeps their jobs.
 func TestQueuePerSweep(t *testing.T) {
@@ -57,11 +72,8 @@ func TestQueuePerSweep(t *testing.T) {
 			t.Errorf("HasJobs(%s): got %v, %v, want %v", sweepID, got, err, want)
 		}
 	}
-	for _, sweepID := range []string{"a", "b"} { // now they are unused for some leases soon
-		if _, err := b.OpenQueue(ctx, sweepID, 50*time.Millisecond); err != nil {
-			t.Fatal(err)
-		}
-	}
+	shortenLease(t, js, "a", 50*time.Millisecond) // now they are unused for some leases soon
+	shortenLease(t, js, "b", 50*time.Millisecond)
 	ticker := time.NewTicker(10 * time.Millisecond)
 	defer ticker.Stop()
 	for range ticker.C { // the test's own time limit ends it
