@@ -26,7 +26,7 @@ func shortenLease(t *testing.T, js jetstream.JetStream, sweepID string, lease ti
 		t.Fatal(err)
 	}
 	cfg := consumer.CachedInfo().Config
-	cfg.InactiveThreshold = cfg.InactiveThreshold / (cfg.AckWait / lease)
+	cfg.InactiveThreshold /= cfg.AckWait / lease
 	cfg.AckWait = lease
 	if _, err := js.UpdateConsumer(t.Context(), "JOBS", cfg); err != nil {
 		t.Fatal(err)

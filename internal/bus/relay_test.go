@@ -68,7 +68,8 @@ func TestRelayContext(t *testing.T) {
 		}
 		answered <- string(got)
 	}()
-	for <-entered != "patient" { // hurried ones may be late
+	for who := ""; who != "patient"; { // hurried ones may be late
+		who = <-entered
 	}
 	impatient, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()

@@ -12,11 +12,15 @@ import (
 // suspended is a replica whose machine stops. Its time is that of the test.
 type suspended struct{ *Replicas }
 
-func (s suspended) hear(name string) {
+// hear handles a heartbeat of its own.
+func (s suspended) hear() {
 	message := nats.NewMsg(replicaSubject("service", eventAlive))
-	message.Data = []byte(name)
+	message.Data = []byte("one")
 	s.handleHeartbeat(message)
 }
+
+// pass lets time pass.
+func (suspended) pass(d time.Duration) { time.Sleep(d) } //nolint:forbidigo // synctest's clock jumps
 
 // owners returns the owners of many names.
 func (s suspended) owners() map[string]bool {
@@ -34,7 +38,7 @@ func newSuspended(others ...string) suspended {
 		r.members[name] = member{heard: time.Now()}
 	}
 	s := suspended{r}
-	s.hear("one")
+	s.hear()
 	return s
 }
 
@@ -44,20 +48,20 @@ func newSuspended(others ...string) suspended {
 func TestSuspendedMachine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSuspended("two")
-		time.Sleep(900 * time.Millisecond)
-		s.hear("one")
-		time.Sleep(2500 * time.Millisecond)
+		s.pass(900 * time.Millisecond)
+		s.hear()
+		s.pass(2500 * time.Millisecond)
 		s.forget(time.Now())
 		if got := s.owners(); !got[""] {
 			t.Errorf("owners before it hears itself: got %v, want none", got)
 		}
-		s.hear("one")
+		s.hear()
 		if got := s.owners(); !got["one"] || !got["two"] || !s.Alive("two") {
 			t.Errorf("owners: got %v, and two alive %t, want both and alive", got, s.Alive("two"))
 		}
 		for range 4 {
-			time.Sleep(heartbeat)
-			s.hear("one")
+			s.pass(heartbeat)
+			s.hear()
 			s.forget(time.Now())
 		}
 		if got := s.owners(); got["two"] || s.Alive("two") {
@@ -71,20 +75,20 @@ func TestSuspendedMachine(t *testing.T) {
 func TestSuspendedWhileItSettles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSuspended()
-		time.Sleep(lease + heartbeat)
-		s.hear("one")
-		time.Sleep(lease - heartbeat/2)
-		s.hear("one")
+		s.pass(lease + heartbeat)
+		s.hear()
+		s.pass(lease - heartbeat/2)
+		s.hear()
 		for waited := time.Duration(0); waited < lease; waited += heartbeat {
 			s.forget(time.Now())
 			if s.Settled() {
 				t.Errorf("it knows the others %s after the machine stopped, want %s", waited, lease)
 			}
-			time.Sleep(heartbeat)
-			s.hear("one")
+			s.pass(heartbeat)
+			s.hear()
 		}
-		time.Sleep(heartbeat)
-		s.hear("one")
+		s.pass(heartbeat)
+		s.hear()
 		s.forget(time.Now())
 		if !s.Settled() {
 			t.Error("it does not know the others after a lease")

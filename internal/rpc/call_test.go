@@ -92,14 +92,16 @@ func TestCallerLeaves(t *testing.T) {
 			<-ended
 			ctx, cancel := context.WithCancel(t.Context())
 			go func() {
-				for <-entered != "cancel" { // calls with a deadline may be late
+				for call := ""; call != "cancel"; { // those with a deadline may be late
+					call = <-entered
 				}
 				cancel()
 			}()
 			if _, err := l.caller().GetTrajectory(ctx, &orchestratorv1.GetTrajectoryRequest{RolloutId: "cancel"}); status.Code(err) != codes.Canceled {
 				t.Errorf("cancel: got %v, want CANCELLED", err)
 			}
-			for <-ended != "cancel" {
+			for call := ""; call != "cancel"; {
+				call = <-ended
 			}
 		})
 	}

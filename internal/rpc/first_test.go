@@ -10,7 +10,6 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	"github.com/toolsandbox/toolsandbox/internal/testkit/porttest"
-
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 )
 
@@ -33,7 +32,7 @@ func relay(t *testing.T, to string) (address string, cut func()) {
 		group.Wait()
 	})
 	return listen(t, func(from net.Conn) {
-		server, err := net.Dial("tcp", to)
+		server, err := new(net.Dialer).DialContext(t.Context(), "tcp", to)
 		if err != nil {
 			_ = from.Close() // the caller dials again
 			return

@@ -1,8 +1,6 @@
 package pack
 
-import (
-	"testing"
-)
+import "testing"
 
 // TestIneffectiveFields gives fields of a scenario that contradict others, so that one of them has
 // no effect.
@@ -27,6 +25,7 @@ func TestIneffectiveFields(t *testing.T) {
 			"a.yaml:3:39: one.tables.contact.change[0].where: is empty, expected cells of the rows that are meant; set changes all rows, and a list in place of this mapping replaces them"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			checkErrors(t, files(edit(t, testScenario, c.old, c.replacement), testWorld), []string{c.want})
 		})
 	}
