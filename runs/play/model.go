@@ -8,6 +8,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/process"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/player"
 )
 
@@ -92,6 +93,21 @@ func (o *modelOptions) apply(agent, user *agentgwv1.Player, compat bool) error {
 		model.MaxTokens = defaultUserTokens
 	}
 	return nil
+}
+
+// withoutAgent returns the options of a run whose agent is not a model.
+func (o modelOptions) withoutAgent(user string) modelOptions {
+	o.agent = answerOptions{role: o.agent.role, prefix: o.agent.prefix}
+	if !isModelName(worldv1.Role_ROLE_USER, user) {
+		o.baseURL, o.timeout.value = "", nil
+	}
+	return o
+}
+
+// isModelName reports whether a player's name is that of a model.
+func isModelName(role worldv1.Role, name string) bool {
+	p, err := player.Parse(role, name)
+	return err == nil && isModel(p)
 }
 
 // limit sets the players' timeout of one answer.

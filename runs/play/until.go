@@ -103,6 +103,8 @@ func (o *Options) competitors() ([]*Options, error) {
 	if o.installation.Network.Remote && len(slices.Compact(slices.Sorted(slices.Values(agents)))) < len(agents) {
 		return nil, process.UsageErrorf("--against: an agent is compared with itself: with --remote both runs would be one sweep")
 	}
+	isModelAgent := func(agent string) bool { return isModelName(worldv1.Role_ROLE_AGENT, agent) }
+	models := slices.ContainsFunc(agents, isModelAgent)
 	taken := make(map[string]bool)
 	var all []*Options
 	for _, agent := range agents {
@@ -113,6 +115,9 @@ func (o *Options) competitors() ([]*Options, error) {
 		taken[name] = true
 		competitor := *o
 		competitor.agent, competitor.out, competitor.until.agents = agent, storage.Join(o.out, name), agents
+		if models && !isModelAgent(agent) {
+			competitor.models = o.models.withoutAgent(o.user)
+		}
 		all = append(all, &competitor)
 	}
 	return all, nil

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/toolsandbox/toolsandbox/internal/testkit/certtest"
+	"github.com/toolsandbox/toolsandbox/internal/testkit/porttest"
 )
 
 // TestIneffectiveRunFlags gives flags that no player and nothing else of a run heeds. Each is
@@ -64,10 +65,11 @@ func TestEffectivePlayerFlags(t *testing.T) {
 		t.Fatal(err)
 	}
 	mustRun(t, "--agent", "oracle", "--user-prompt", "all", "--user-sees", "texts", "--out", filepath.Join(t.TempDir(), "out"), "turn_off_wifi")
-	// All flags are checked before the model is looked for, which has no key.
+	// All flags are checked before the model is looked for, which nobody serves.
 	code, _, stderr := command("run", "--agent", "unhelpful", "--against", "cohere:m", "--until-decided", "--agent-prompt", prompt, "--spend-tokens", "9",
+		"--wait", "10ms", "--temperature", "0", "--model-seed", "1", "--model-timeout", "9s", "--base-url", "http://"+porttest.Address(t),
 		"--out", filepath.Join(t.TempDir(), "out"), "turn_off_wifi")
-	if code == 2 || !strings.Contains(stderr, "cohere:m: cannot be asked: no key") {
-		t.Errorf("got code %d and %s, want 1, because cohere:m has no key", code, stderr)
+	if code == 2 || !strings.Contains(stderr, "cohere:m: cannot be reached at ") {
+		t.Errorf("got code %d and %s, want 1, because nobody serves cohere:m", code, stderr)
 	}
 }
