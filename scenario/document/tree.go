@@ -105,7 +105,7 @@ const (
 	maxDepth = 40
 	// maxKeys is the maximum number of keys of a mapping with a line for each. The parser's time
 	// grows with the square of it.
-	maxKeys = 5000
+	maxKeys = 20_000
 	// MaxMistakes is the maximum number of mistakes of a file, and of a pack's report.
 	MaxMistakes = 1000
 )
@@ -238,7 +238,7 @@ func parse(text string, before int) (file *ast.File, err error) {
 		return nil, &yaml.SyntaxError{Message: fmt.Sprintf("nested deeper than %d levels", maxDepth), Token: deep}
 	}
 	if wide := tooWide(tokens); wide != nil {
-		return nil, &yaml.SyntaxError{Message: fmt.Sprintf("a mapping with more than %d keys", maxKeys), Token: wide}
+		return nil, &yaml.SyntaxError{Message: fmt.Sprintf("a mapping with more than %d keys; divide it among files", maxKeys), Token: wide}
 	}
 	return parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
 }
