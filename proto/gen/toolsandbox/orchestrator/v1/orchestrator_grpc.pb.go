@@ -65,8 +65,8 @@ type OrchestratorServiceClient interface {
 	// and rollouts that wait for it are queued. Concurrent calls all apply, the last one of each field
 	// counts. Idempotent, safe to retry. Errors: PERMISSION_DENIED (more concurrent rollouts than the
 	// caller's team is granted), RESOURCE_EXHAUSTED (the spend limit exceeds the budget of the caller's
-	// team), FAILED_PRECONDITION (a lower spend limit than the present one; with a spend limit, a model
-	// or agent that cannot be asked).
+	// team), FAILED_PRECONDITION (a lower spend limit than the present one; with a spend limit, a
+	// model or agent that cannot be asked).
 	UpdateSweep(ctx context.Context, in *UpdateSweepRequest, opts ...grpc.CallOption) (*UpdateSweepResponse, error)
 	// RequeueSweep begins a round with all rollouts that have ended without a score, because of an
 	// infrastructure failure or a cancellation, as CreateSweep with a new round does. They continue
@@ -266,8 +266,8 @@ type OrchestratorServiceServer interface {
 	// and rollouts that wait for it are queued. Concurrent calls all apply, the last one of each field
 	// counts. Idempotent, safe to retry. Errors: PERMISSION_DENIED (more concurrent rollouts than the
 	// caller's team is granted), RESOURCE_EXHAUSTED (the spend limit exceeds the budget of the caller's
-	// team), FAILED_PRECONDITION (a lower spend limit than the present one; with a spend limit, a model
-	// or agent that cannot be asked).
+	// team), FAILED_PRECONDITION (a lower spend limit than the present one; with a spend limit, a
+	// model or agent that cannot be asked).
 	UpdateSweep(context.Context, *UpdateSweepRequest) (*UpdateSweepResponse, error)
 	// RequeueSweep begins a round with all rollouts that have ended without a score, because of an
 	// infrastructure failure or a cancellation, as CreateSweep with a new round does. They continue
